@@ -1,1 +1,21 @@
-//! To be written.
+//! The rules of the A2A v1.0 wire, without I/O.
+//!
+//! Everything here is a function of its arguments: no network, no storage, no clock, no randomness. The Worker calls
+//! it before a request reaches an object, so that an object only ever sees valid, bounded, authenticated commands, and
+//! the objects call it to render what they store.
+//!
+//! The way of an inbound message:
+//!
+//! 1. [`json::parse`] turns bytes into a [`serde_json::Value`] that is unambiguous: valid UTF-8, no duplicate keys,
+//!    bounded nesting and size in memory.
+//! 2. [`send::SendRequest::from_value`] checks every field against the contract and collects what is wrong, each
+//!    violation under its full path, into one [`error::A2aError`].
+//! 3. [`digest::message_digest`] makes the value that decides whether a repeated `messageId` is a retry or a conflict.
+//! 4. [`message::Message::to_wire`] renders the message once, as it is stored and as every reader gets it.
+//!
+//! Maps are sorted: `serde_json` without `preserve_order` keeps them in a `BTreeMap`, so the text of a value is
+//! canonical and two texts of one value have one digest.
+
+pub mod error;
+pub mod state;
+pub mod time;
