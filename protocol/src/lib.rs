@@ -19,3 +19,9 @@
 pub mod error;
 pub mod state;
 pub mod time;
+
+pub mod credentials;
+pub mod extensions;
+pub mod http;
+pub mod routes;
+pub mod version;

@@ -1,0 +1,252 @@
+//! The pieces of HTTP that the Worker needs and does not have: splitting a URL without a URL crate (its
+//! tables cost more than the rest of the router), percent-decoding, and media types.
+
+use std::borrow::Cow;
+
+use crate::error::{A2aError, Reason};
+
+/// The media type of A2A's requests and answers, section 11.1.
+pub const A2A_JSON: &str = "application/a2a+json";
+/// The other media type that requests may have; also that of the resident surface.
+pub const JSON: &str = "application/json";
+/// `Cache-Control` of the card: clients may keep it for five minutes, then ask with its `ETag`
+/// (section 8.6).
+pub const CARD_CACHE_CONTROL: &str = "public, max-age=300";
+/// `Cache-Control` of a stream: nothing between here and the client may hold frames back.
+pub const STREAM_CACHE_CONTROL: &str = "no-cache, no-transform";
+/// `Cache-Control` of everything that belongs to a principal.
+pub const PRIVATE_CACHE_CONTROL: &str = "no-store";
+
+/// Splits an absolute or origin-form URL into its raw path and its raw query, both still encoded.
+///
+/// The path always begins with `/`; the query is without its `?`, and `None` when there is no `?`. A
+/// fragment is dropped.
+#[must_use]
+pub fn split_url(url: &str) -> (&str, Option<&str>) {
+    let url = url.split_once('#').map_or(url, |(before, _)| before);
+    let (target, query) = match url.split_once('?') {
+        Some((target, query)) => (target, Some(query)),
+        None => (url, None),
+    };
+    let path = match target.split_once("://") {
+        Some((scheme, rest)) if !scheme.contains('/') => rest
+            .find('/')
+            .and_then(|start| rest.get(start..))
+            .unwrap_or("/"),
+        _ => target,
+    };
+    (if path.is_empty() { "/" } else { path }, query)
+}
+
+/// The origin of an absolute URL, such as `https://agent.example:8443`; `None` for anything else.
+#[must_use]
+pub fn origin(url: &str) -> Option<&str> {
+    let (scheme, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    if scheme.is_empty() || authority.is_empty() {
+        return None;
+    }
+    let length = scheme
+        .len()
+        .checked_add("://".len())?
+        .checked_add(authority.len())?;
+    url.get(..length)
+}
+
+/// Percent-decodes a path segment. `None` when an escape is broken or the result is no UTF-8.
+#[must_use]
+pub fn decode_segment(segment: &str) -> Option<Cow<'_, str>> {
+    decode(segment, false)
+}
+
+/// The pairs of a query, in order, decoded as forms are (`+` is a space). `None` in place of a pair that
+/// does not decode. Empty pairs are left out.
+pub fn query_pairs(query: &str) -> impl Iterator<Item = Option<(Cow<'_, str>, Cow<'_, str>)>> {
+    query
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            Some((decode(name, true)?, decode(value, true)?))
+        })
+}
+
+fn decode(text: &str, plus_is_space: bool) -> Option<Cow<'_, str>> {
+    if !(text.contains('%') || plus_is_space && text.contains('+')) {
+        return Some(Cow::Borrowed(text));
+    }
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        decoded.push(match byte {
+            b'%' => {
+                let high = char::from(bytes.next()?).to_digit(16)?;
+                let low = char::from(bytes.next()?).to_digit(16)?;
+                u8::try_from((high << 4) | low).ok()?
+            }
+            b'+' if plus_is_space => b' ',
+            other => other,
+        });
+    }
+    String::from_utf8(decoded).ok().map(Cow::Owned)
+}
+
+/// Checks the `Content-Type` of a request: [`A2A_JSON`] or [`JSON`], in any case, with any parameters.
+/// It may be absent when there is no body.
+///
+/// # Errors
+/// `CONTENT_TYPE_NOT_SUPPORTED`, 400, for anything else (section 3.3.2).
+pub fn check_content_type(header: Option<&str>, body_is_empty: bool) -> Result<(), A2aError> {
+    let essence = header
+        .map(|value| value.split_once(';').map_or(value, |(before, _)| before))
+        .map(str::trim)
+        .filter(|value| !value.is_empty());
+    let supported = match essence {
+        None => body_is_empty,
+        Some(essence) => {
+            essence.eq_ignore_ascii_case(A2A_JSON) || essence.eq_ignore_ascii_case(JSON)
+        }
+    };
+    if supported {
+        return Ok(());
+    }
+    Err(A2aError::new(
+        Reason::ContentTypeNotSupported,
+        format!("Content-Type must be {A2A_JSON} or {JSON}"),
+    )
+    .with("supported", format!("{A2A_JSON}, {JSON}"))
+    .violating("Content-Type", format!("must be {A2A_JSON} or {JSON}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_url_is_split_into_its_raw_path_and_query() {
+        let table = [
+            (
+                "http://127.0.0.1:8787/tasks?a=1&b=%20",
+                ("/tasks", Some("a=1&b=%20")),
+            ),
+            (
+                "https://h/tasks/a%2Fb:cancel",
+                ("/tasks/a%2Fb:cancel", None),
+            ),
+            ("https://h", ("/", None)),
+            ("https://h?x=/y", ("/", Some("x=/y"))),
+            ("https://h/?", ("/", Some(""))),
+            ("https://h/a?b?c#d?e", ("/a", Some("b?c"))),
+            ("https://h/a#b", ("/a", None)),
+            ("https://h/a/http://b", ("/a/http://b", None)),
+            ("/tasks?x", ("/tasks", Some("x"))),
+            ("/a/http://b", ("/a/http://b", None)),
+            ("", ("/", None)),
+        ];
+        for (url, expected) in table {
+            assert_eq!(split_url(url), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn an_origin_is_scheme_and_authority() {
+        assert_eq!(
+            origin("http://127.0.0.1:8787/tasks?x"),
+            Some("http://127.0.0.1:8787")
+        );
+        assert_eq!(
+            origin("https://agent.example"),
+            Some("https://agent.example")
+        );
+        assert_eq!(
+            origin("https://agent.example#x"),
+            Some("https://agent.example")
+        );
+        for url in ["", "/tasks", "https://", "https:///x", "://x"] {
+            assert_eq!(origin(url), None, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_segment_is_percent_decoded_and_a_plus_stays_a_plus() {
+        assert_eq!(decode_segment("plain").as_deref(), Some("plain"));
+        assert_eq!(decode_segment("a%2Fb+c%c3%A9").as_deref(), Some("a/b+cé"));
+        for broken in ["%", "%2", "%2g", "a%", "%+1", "%ff", "%c3"] {
+            assert_eq!(decode_segment(broken), None, "{broken}");
+        }
+    }
+
+    #[test]
+    fn query_pairs_are_decoded_in_order_and_a_broken_one_is_marked() {
+        let pairs: Vec<_> = query_pairs("a=1&&b=x+y%26&c&=d&e=%zz&a=2=3").collect();
+        let expected = [
+            Some(("a", "1")),
+            Some(("b", "x y&")),
+            Some(("c", "")),
+            Some(("", "d")),
+            None,
+            Some(("a", "2=3")),
+        ];
+        let pairs: Vec<_> = pairs
+            .iter()
+            .map(|pair| pair.as_ref().map(|(n, v)| (n.as_ref(), v.as_ref())))
+            .collect();
+        assert_eq!(pairs, expected);
+    }
+
+    #[test]
+    fn both_json_media_types_are_accepted_with_parameters_and_in_any_case() {
+        for header in [
+            "application/json",
+            "application/a2a+json",
+            "Application/JSON; charset=utf-8",
+            " application/a2a+json ;v=1",
+        ] {
+            assert!(check_content_type(Some(header), false).is_ok(), "{header}");
+            assert!(check_content_type(Some(header), true).is_ok(), "{header}");
+        }
+    }
+
+    #[test]
+    fn a_missing_content_type_is_accepted_only_without_a_body() {
+        for header in [None, Some(""), Some(" ")] {
+            assert!(check_content_type(header, true).is_ok());
+            assert!(check_content_type(header, false).is_err());
+        }
+    }
+
+    #[test]
+    fn any_other_content_type_is_refused_with_the_supported_ones() {
+        for header in [
+            "text/plain",
+            "application/jsonx",
+            "application/json, text/plain",
+            "application/x-www-form-urlencoded",
+            "json",
+            "*/*",
+        ] {
+            let error = check_content_type(Some(header), true).unwrap_err();
+            assert_eq!(error.reason, Reason::ContentTypeNotSupported, "{header}");
+            assert_eq!(error.http_status(), 400);
+            assert_eq!(error.violations[0].field, "Content-Type");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_url_splits_into_a_path_and_decodes_or_not(url in "(https?://)?\\PC{0,60}") {
+            let (path, query) = split_url(&url);
+            prop_assert!(!path.is_empty() && !path.contains(['?', '#']));
+            let _ = decode_segment(path);
+            let _ = query.map(|query| query_pairs(query).count());
+        }
+
+        #[test]
+        fn a_fully_encoded_segment_decodes_to_what_it_was(text in "\\PC{0,20}") {
+            let encoded: String = text.bytes().map(|byte| format!("%{byte:02x}")).collect();
+            let decoded = decode_segment(&encoded);
+            prop_assert_eq!(decoded.as_deref(), Some(text.as_str()));
+        }
+    }
+}
