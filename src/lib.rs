@@ -1,1 +1,3 @@
 //! The Worker.
+
+pub mod runtime;

@@ -1,0 +1,265 @@
+// The JavaScript side of `runtime`: each function does in one crossing what would otherwise take many.
+// Expected failures come back as values, not as exceptions: the Rust side names them.
+
+/** What `readBody` answers instead of the bytes. Kept in step with `BodyError` in body.rs. */
+const BODY_TOO_LARGE = 1;
+const BODY_ABORTED = 2;
+const BODY_STALLED = 3;
+
+/** Method and URL in one string: neither can hold a line break. */
+export function requestLine(request) {
+  return `${request.method}\n${request.url}`;
+}
+
+/** A header's value, or undefined. Never throws: an unusable name is an absent header. */
+export function header(request, name) {
+  return request.headers.get(name) ?? undefined;
+}
+
+/**
+ * The body's bytes, or one of the codes above.
+ * A declared length over the limit is refused before anything is read; an undeclared one is counted while it is read,
+ * and the rest of the stream is cancelled.
+ */
+export async function readBody(request, limitBytes, deadlineMs) {
+  const body = request.body;
+  if (body === null) return new Uint8Array();
+  const declared = request.headers.get("content-length");
+  if (declared !== null && Number(declared) > limitBytes) {
+    discard(body);
+    return BODY_TOO_LARGE;
+  }
+  let timer;
+  const stalled = new Promise((resolve) => {
+    timer = setTimeout(resolve, deadlineMs, BODY_STALLED);
+  });
+  try {
+    if (declared !== null) {
+      const bytes = await Promise.race([request.bytes(), stalled]);
+      return bytes.length > limitBytes ? BODY_TOO_LARGE : bytes;
+    }
+    return await collect(body.getReader(), limitBytes, stalled);
+  } catch {
+    return BODY_ABORTED;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function collect(reader, limitBytes, stalled) {
+  const chunks = [];
+  let length = 0;
+  for (;;) {
+    const step = await Promise.race([reader.read(), stalled]);
+    if (step === BODY_STALLED) {
+      discard(reader);
+      return BODY_STALLED;
+    }
+    if (step.done) break;
+    length += step.value.length;
+    if (length > limitBytes) {
+      discard(reader);
+      return BODY_TOO_LARGE;
+    }
+    chunks.push(step.value);
+  }
+  if (chunks.length === 1) return chunks[0];
+  const whole = new Uint8Array(length);
+  let offset = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return whole;
+}
+
+/** Stops a stream whose rest nobody wants; what the sender thinks of it doesn't matter. */
+function discard(stream) {
+  stream.cancel().catch(() => {});
+}
+
+/** A response from `name: value` lines and a text body (null: none). */
+export function respond(status, headerLines, body) {
+  return new Response(body, { status, headers: headersFrom(headerLines) });
+}
+
+export function headersFrom(headerLines) {
+  const headers = [];
+  for (const line of headerLines.split("\n")) {
+    const colon = line.indexOf(":");
+    if (colon > 0) headers.push([line.slice(0, colon), line.slice(colon + 1)]);
+  }
+  return headers;
+}
+
+/** A text binding; undefined where it is absent or something else. */
+export function variable(env, name) {
+  const value = env[name];
+  return typeof value === "string" ? value : undefined;
+}
+
+/** A Durable Object namespace binding; undefined where it is absent or something else. */
+export function namespace(env, name) {
+  const value = env[name];
+  return typeof value?.getByName === "function" ? value : undefined;
+}
+
+/**
+ * Calls `settled(ok, value)` once with what the promise came to.
+ * The promise owns the callback, so a request that the platform drops takes it along.
+ */
+export function settle(promise, settled) {
+  promise.then(
+    (value) => settled(true, value),
+    (error) => settled(false, error),
+  );
+}
+
+const DEADLINE = Symbol("deadline");
+
+/** Ends with the promise, or rejects with DEADLINE. The timer never outlives the call: it would keep objects awake. */
+function before(deadlineMs, promise) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(reject, deadlineMs, DEADLINE);
+    promise.then(
+      (value) => {
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (error) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
+  });
+}
+
+/** One command to one object. Rejects with `failure(…)`. */
+export function invoke(objects, name, command, deadlineMs) {
+  return before(deadlineMs, objects.getByName(name).call(command)).catch(rethrow);
+}
+
+function rethrow(error) {
+  throw failure(error);
+}
+
+/** What went wrong between the Worker and an object, as four values that Rust reads in one crossing. */
+function failure(error) {
+  if (error === DEADLINE) return [true, false, false, ""];
+  return [false, error?.retryable === true, error?.overloaded === true, String(error?.message ?? error)];
+}
+
+/**
+ * A WebSocket to an object: resolves to the accepted socket, or to `[status, text]` where the object refused.
+ */
+export async function openSocket(objects, name, pathAndQuery, deadlineMs) {
+  try {
+    const request = new Request(`https://object${pathAndQuery}`, { headers: { upgrade: "websocket" } });
+    const answer = await before(deadlineMs, objects.getByName(name).fetch(request));
+    const socket = answer.webSocket;
+    if (!socket) return [answer.status, await before(deadlineMs, answer.text())];
+    socket.accept();
+    return socket;
+  } catch (error) {
+    throw failure(error);
+  }
+}
+
+/** Resolves after so many milliseconds. */
+export function sleep(delayMs) {
+  return new Promise((resolve) => {
+    setTimeout(resolve, delayMs);
+  });
+}
+
+/**
+ * Runs one SQL statement. `shape` tells each parameter in two numbers: 0 null; 1 and the integer; 2 and the length of
+ * the text, in UTF-16 units, that is next in `texts`.
+ */
+function exec(sql, query, shape, texts) {
+  const parameters = [];
+  let offset = 0;
+  for (let index = 0; index < shape.length; index += 2) {
+    const value = shape[index + 1];
+    switch (shape[index]) {
+      case 1:
+        parameters.push(value);
+        break;
+      case 2:
+        parameters.push(texts.slice(offset, offset + value));
+        offset += value;
+        break;
+      default:
+        parameters.push(null);
+    }
+  }
+  return sql.exec(query, ...parameters);
+}
+
+/** A statement whose rows nobody reads. */
+export function sqlExecute(sql, query, shape, texts) {
+  exec(sql, query, shape, texts);
+}
+
+/** A statement's rows, an array of arrays, as JSON; undefined where there are none. */
+export function sqlQuery(sql, query, shape, texts) {
+  const rows = exec(sql, query, shape, texts).raw().toArray();
+  return rows.length === 0 ? undefined : JSON.stringify(rows);
+}
+
+/** Sets an object's alarm; the commit waits for it, and a failure breaks the object, so nobody need await it. */
+export function setAlarm(storage, atMs) {
+  storage.setAlarm(atMs).catch(reportAlarm);
+}
+
+/** Clears an object's alarm, under the same promise as `setAlarm`. */
+export function deleteAlarm(storage) {
+  storage.deleteAlarm().catch(reportAlarm);
+}
+
+function reportAlarm(error) {
+  console.error(JSON.stringify({ event: "alarm_not_set", reason: String(error?.message ?? error) }));
+}
+
+/** The name an object was addressed by; undefined where the platform does not tell. */
+export function objectName(ctx) {
+  return ctx.id.name;
+}
+
+/** Accepts one end of a new socket for hibernation and gives it; `upgrade` carries the other end away. */
+export function acceptSocket(ctx, tagLines, attachment) {
+  const { 0: client, 1: server } = new WebSocketPair();
+  ctx.acceptWebSocket(server, tagLines === "" ? [] : tagLines.split("\n"));
+  if (attachment !== undefined) server.serializeAttachment(attachment);
+  return [server, new Response(null, { status: 101, webSocket: client })];
+}
+
+/** Lets the platform answer pings without waking the object. */
+export function answerPings(ctx, ping, pong) {
+  ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair(ping, pong));
+}
+
+/** When the platform last answered a ping on this socket, in ms since the epoch; undefined: never. */
+export function lastPing(ctx, socket) {
+  return ctx.getWebSocketAutoResponseTimestamp(socket)?.getTime();
+}
+
+/** A socket's attachment where it is text. */
+export function attachment(socket) {
+  const value = socket.deserializeAttachment();
+  return typeof value === "string" ? value : undefined;
+}
+
+/** Sends a frame to every open socket with the tag, and tells how many took it. */
+export function broadcast(ctx, tag, frame) {
+  let reached = 0;
+  for (const socket of ctx.getWebSockets(tag)) {
+    try {
+      socket.send(frame);
+      reached += 1;
+    } catch {
+      // Closed in the meantime: its watcher resubscribes.
+    }
+  }
+  return reached;
+}

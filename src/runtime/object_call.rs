@@ -1,0 +1,80 @@
+//! One command to one object, answered before a deadline.
+
+use js_sys::{Array, Promise};
+use thiserror::Error;
+use wasm_bindgen::prelude::*;
+
+use super::env::Namespace;
+use super::promise::settled;
+
+#[wasm_bindgen(module = "/src/runtime/glue.js")]
+extern "C" {
+    #[wasm_bindgen(catch, js_name = invoke)]
+    fn invoke_object(
+        objects: &Namespace,
+        name: &str,
+        command: &str,
+        deadline_ms: u32,
+    ) -> Result<Promise, JsValue>;
+}
+
+/// Why an object gave no answer. Whether the command took effect is unknown: only an idempotent one may be repeated.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum CallError {
+    /// No answer within the deadline. The object may still carry the command out.
+    #[error("the object did not answer in time")]
+    Deadline,
+    /// The object failed or could not be reached.
+    #[error("the object failed: {message}")]
+    Object {
+        /// The platform says that the same call may succeed at once.
+        retryable: bool,
+        /// The object has more callers than it can serve: do not retry.
+        overloaded: bool,
+        /// What the platform or the object said. For the log; never for a caller.
+        message: String,
+    },
+}
+
+impl CallError {
+    /// From the array that `failure` in `glue.js` makes.
+    pub(super) fn from_js(error: &JsValue) -> Self {
+        let Some(parts) = error.dyn_ref::<Array>() else {
+            return Self::Object {
+                retryable: false,
+                overloaded: false,
+                message: "abandoned".to_owned(),
+            };
+        };
+        if parts.get(0).is_truthy() {
+            return Self::Deadline;
+        }
+        Self::Object {
+            retryable: parts.get(1).is_truthy(),
+            overloaded: parts.get(2).is_truthy(),
+            message: parts.get(3).as_string().unwrap_or_default(),
+        }
+    }
+}
+
+/// Sends `command` to the object of that name and waits for its answer, at most `deadline_ms`.
+///
+/// # Errors
+/// [`CallError`].
+pub async fn invoke(
+    objects: &Namespace,
+    name: &str,
+    command: &str,
+    deadline_ms: u32,
+) -> Result<String, CallError> {
+    let call = invoke_object(objects, name, command, deadline_ms)
+        .map_err(|error| CallError::from_js(&error))?;
+    let answer = settled(&call)
+        .await
+        .map_err(|error| CallError::from_js(&error))?;
+    answer.as_string().ok_or_else(|| CallError::Object {
+        retryable: false,
+        overloaded: false,
+        message: "the answer is not text".to_owned(),
+    })
+}

@@ -1,0 +1,84 @@
+// The module that workerd loads. It hands every event to the Rust exports and holds no logic of its own, except for
+// one thing that Rust can't do for itself: replacing its own instance after a trap.
+
+import { DurableObject } from "cloudflare:workers";
+import {
+  PrincipalObject as PrincipalCore,
+  WakeQueueObject as WakeQueueCore,
+  __wbg_reset_state as newInstance,
+  fetch as answer,
+  onInstanceLost,
+} from "worker-core";
+
+let generation = 0;
+let lost = false;
+watchInstance();
+
+function watchInstance() {
+  onInstanceLost(() => {
+    lost = true;
+  });
+}
+
+/** To be called before anything in the instance is: after a trap it makes a new one. */
+function ensureInstance() {
+  if (!lost) return;
+  lost = false;
+  newInstance();
+  generation += 1;
+  watchInstance();
+  console.error(JSON.stringify({ event: "instance_replaced", generation }));
+}
+
+export default {
+  fetch(request, env, ctx) {
+    ensureInstance();
+    return answer(request, env, ctx);
+  },
+};
+
+/** An object class whose work is done by a Rust class, made at the first event and anew in every new instance. */
+function objectClass(Core) {
+  return class extends DurableObject {
+    #core;
+    #generation = -1;
+
+    #live() {
+      ensureInstance();
+      if (this.#generation !== generation) {
+        this.#core = new Core(this.ctx, this.env);
+        this.#generation = generation;
+      }
+      return this.#core;
+    }
+
+    /** One command from the Worker or another object, as text; its answer likewise. */
+    call(command) {
+      return this.#live().call(command);
+    }
+
+    /** A watcher's upgrade. */
+    fetch(request) {
+      return this.#live().fetch(request);
+    }
+
+    alarm() {
+      return this.#live().alarm();
+    }
+
+    webSocketMessage(socket, message) {
+      return this.#live().webSocketMessage(socket, message);
+    }
+
+    webSocketClose(socket, code, reason, wasClean) {
+      return this.#live().webSocketClose(socket, code, reason, wasClean);
+    }
+
+    webSocketError(socket, error) {
+      return this.#live().webSocketError(socket, error);
+    }
+  };
+}
+
+export const PrincipalObject = objectClass(PrincipalCore);
+export const WakeQueueObject = objectClass(WakeQueueCore);
