@@ -53,6 +53,22 @@ pub fn origin(url: &str) -> Option<&str> {
     url.get(..length)
 }
 
+/// Whether this is a URI: a scheme and something after it, in the characters of RFC 3986. What the scheme
+/// asks of the rest is not looked at.
+#[must_use]
+pub fn is_uri(text: &str) -> bool {
+    text.split_once(':').is_some_and(|(scheme, rest)| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+            && !rest.is_empty()
+            && rest
+                .bytes()
+                .all(|b| b.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&b))
+    })
+}
+
 /// Percent-decodes a path segment. `None` when an escape is broken or the result is no UTF-8.
 #[must_use]
 pub fn decode_segment(segment: &str) -> Option<Cow<'_, str>> {
@@ -165,6 +181,27 @@ mod tests {
         );
         for url in ["", "/tasks", "https://", "https:///x", "://x"] {
             assert_eq!(origin(url), None, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_uri_has_a_scheme_and_no_blanks() {
+        for uri in ["https://h/a?b#c", "urn:x", "mailto:a@b", "http://[::1]:80/"] {
+            assert!(is_uri(uri), "{uri}");
+        }
+        for text in [
+            "",
+            "x",
+            "/a",
+            ":x",
+            "1a:x",
+            "https:",
+            "https://a b",
+            "a:<b>",
+            "a:\u{e9}",
+            "a b:c",
+        ] {
+            assert!(!is_uri(text), "{text}");
         }
     }
 

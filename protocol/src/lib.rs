@@ -17,11 +17,22 @@
 //! canonical and two texts of one value have one digest.
 
 pub mod error;
+mod fields;
+pub mod digest;
+pub mod ids;
+pub mod json;
+pub mod message;
+pub mod part;
+pub mod send;
 pub mod state;
 pub mod time;
 
 pub mod credentials;
+pub mod elicitation;
 pub mod extensions;
+mod field_path;
 pub mod http;
+pub mod manifest;
+pub mod outfitter_task;
 pub mod routes;
 pub mod version;
