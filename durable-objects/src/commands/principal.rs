@@ -1,0 +1,283 @@
+//! What a PrincipalObject can be asked.
+
+use protocol::extensions::Activated;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::Call;
+
+/// A command and whose it is. The object is addressed by `principal`; it is repeated here so that what the object
+/// sends on names its origin.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct PrincipalCall {
+    /// The authenticated principal, or the one the queue's wake names.
+    pub principal: String,
+    /// The queue that serves this principal.
+    pub resident: String,
+    /// What is asked.
+    pub command: PrincipalCommand,
+}
+
+/// Every command of a PrincipalObject.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum PrincipalCommand {
+    /// See [`Send`].
+    Send(Send),
+    /// See [`GetTask`].
+    GetTask(GetTask),
+    /// See [`CancelTask`].
+    CancelTask(CancelTask),
+    /// See [`Grant`].
+    Grant(Grant),
+    /// See [`EndTurn`].
+    EndTurn(EndTurn),
+    /// See [`UseTool`].
+    UseTool(UseTool),
+    /// See [`Replay`].
+    Replay(Replay),
+}
+
+/// How much of a task an answer shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct View {
+    /// The newest messages to show: all kept where absent, no `history` field where 0 (spec §3.2.4).
+    pub history_length: Option<u32>,
+    /// Leaves out `artifacts` (spec §3.1.4; only a list does).
+    pub without_artifacts: bool,
+    /// Shows the task's locator and idempotency record, for a caller that activated `outfitter-task/v1`.
+    pub agent_interface: Option<String>,
+}
+
+/// Accept a message of the A2A binding: a new task, or the answer that a waiting one asked for.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Send {
+    /// The caller's messageId: the dedupe key within the principal.
+    pub message_id: String,
+    /// The digest of everything the caller said (`protocol::digest`).
+    pub digest: String,
+    /// The validated message as a JSON object without `contextId` and `taskId`.
+    pub message: Box<RawValue>,
+    /// The context the caller names.
+    pub context_id: Option<String>,
+    /// The task the caller continues.
+    pub task_id: Option<String>,
+    /// `acceptedOutputModes`, kept for the resident.
+    pub accepted_output_modes: Vec<String>,
+    /// The activated extensions, kept for what the resident contributes later.
+    pub extensions: Activated,
+    /// What the answer shows.
+    pub view: View,
+}
+
+/// What became of a [`Send`].
+#[derive(Debug, Serialize, Deserialize)]
+pub enum SendReply {
+    /// The task as it is now.
+    Task(TaskReply),
+    /// The direct message with which the activation was answered.
+    Message(Box<RawValue>),
+}
+
+/// A task as it is shown to its caller.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct TaskReply {
+    /// The task's id.
+    pub task_id: String,
+    /// Whether it is terminal or waits for its caller.
+    pub settled: bool,
+    /// The A2A Task.
+    pub task: Box<RawValue>,
+}
+
+/// Read a task.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct GetTask {
+    /// Which.
+    pub task_id: String,
+    /// How much of it.
+    pub view: View,
+}
+
+/// Cancel a task that is not terminal.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct CancelTask {
+    /// Which.
+    pub task_id: String,
+    /// How much of it to answer.
+    pub view: View,
+}
+
+/// A queue asks that the task of an activation be moved to WORKING under a turn. Repeating it changes nothing.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Grant {
+    /// The accepted activation that the wake stands for.
+    pub activation_id: i64,
+    /// Its task.
+    pub task_id: String,
+    /// The fencing token.
+    pub turn_id: String,
+}
+
+/// Whether a turn may begin.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum GrantReply {
+    /// The task is WORKING under this turn.
+    Granted {
+        /// The task's context.
+        context_id: String,
+        /// Which consecutive delivery of the activation this is, from 1.
+        delivery: u32,
+    },
+    /// Nothing is owed for this activation any more: the wake is done.
+    Stale,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnOutcome {
+    /// The resident said so.
+    Ended,
+    /// The resident said that it failed, and why.
+    Failed(String),
+    /// Its lease ran out without a heartbeat.
+    Expired,
+    /// A new resident session began.
+    Superseded,
+}
+
+/// A queue reports that a turn is over. Repeating it answers the same.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct EndTurn {
+    /// The activation that was delivered.
+    pub activation_id: i64,
+    /// Its task.
+    pub task_id: String,
+    /// The turn.
+    pub turn_id: String,
+    /// How it ended.
+    pub outcome: TurnOutcome,
+}
+
+/// What becomes of an activation after its turn (DESIGN *Wake and turn*).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Disposition {
+    /// The task is terminal: the wake is done.
+    Settled,
+    /// The task waits for its caller: the wake is done.
+    Interrupted,
+    /// The task is unsettled: the wake is offered again.
+    Reoffered,
+    /// The turn failed: the wake is offered again, not before this time.
+    Retrying {
+        /// Unix milliseconds.
+        not_before_ms: i64,
+    },
+    /// Three turns failed: nothing more until the resident connects anew.
+    Parked,
+    /// Five deliveries left the task unsettled: the activation has failed for good.
+    Exhausted,
+}
+
+/// A resident's tool, used under a turn.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct UseTool {
+    /// The turn that the queue found live.
+    pub turn_id: String,
+    /// The task the tool names.
+    pub task_id: String,
+    /// Which tool, validated.
+    pub tool: Tool,
+}
+
+/// The four tools. Whatever can be checked without the task has been.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Tool {
+    /// `a2a_read_task`.
+    Read {
+        /// Structured, instead of text between markers.
+        structured: bool,
+    },
+    /// `a2a_complete_task` with outcome `completed`.
+    Complete {
+        /// The response artifact's parts, a JSON array.
+        response: Box<RawValue>,
+        /// Declared outputs, recorded before the response.
+        outputs: Vec<Output>,
+    },
+    /// `a2a_complete_task` with outcome `rejected`.
+    Reject {
+        /// Why, for the caller.
+        reason: String,
+    },
+    /// `a2a_record_output`.
+    RecordOutput(Output),
+    /// `a2a_require_input`.
+    RequireInput {
+        /// The question, for the caller.
+        question: String,
+        /// A flat schema for the answer, if the caller can be shown one.
+        requested_schema: Option<Box<RawValue>>,
+        /// Ask for authorization instead of input.
+        auth: bool,
+    },
+}
+
+/// An output that the selected workflow declares.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Output {
+    /// The declared name.
+    pub name: String,
+    /// The declared type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// A JSON object.
+    pub value: Box<RawValue>,
+}
+
+/// What a tool answers.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum ToolReply {
+    /// The task as text between untrusted-content markers.
+    Text(String),
+    /// The task as structured JSON.
+    Structured(Box<RawValue>),
+    /// The task's state after the tool, as the A2A name.
+    State(String),
+    /// The artifact that holds the output.
+    Artifact(String),
+}
+
+/// A queue's new session asks for everything this principal still has to be done by its resident.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Replay {}
+
+/// What a [`Replay`] found.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ReplayReply {
+    /// Activations that follow by the outbox.
+    pub offered: u32,
+}
+
+macro_rules! calls {
+    ($($call:ident => $reply:ty),+ $(,)?) => {$(
+        impl Call for $call {
+            type Object = PrincipalCommand;
+            type Reply = $reply;
+            fn into_object(self) -> PrincipalCommand {
+                PrincipalCommand::$call(self)
+            }
+        }
+    )+};
+}
+
+calls! {
+    Send => SendReply,
+    GetTask => TaskReply,
+    CancelTask => TaskReply,
+    Grant => GrantReply,
+    EndTurn => Disposition,
+    UseTool => ToolReply,
+    Replay => ReplayReply,
+}

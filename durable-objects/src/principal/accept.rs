@@ -1,0 +1,242 @@
+//! Accepting an activation: the one transaction on which the product's promise stands.
+
+use a2a::TaskState;
+use protocol::error::A2aError;
+use protocol::state;
+
+use super::evidence::Kind;
+use super::task::{Task, raw};
+use super::{Principal, task};
+use crate::commands::principal::{Send, SendReply};
+use crate::commands::wake_queue::Notice;
+use crate::error::CoreError;
+use crate::storage::{Store, StoreError};
+
+/// The source of activations that come by the A2A binding.
+pub(super) const A2A: &str = "a2a";
+
+/// What a claim says of an activation that was accepted before.
+struct PriorClaim {
+    digest: String,
+    task_id: Option<String>,
+    outcome_message: Option<String>,
+}
+
+impl<S: Store> Principal<'_, S> {
+    /// Accepts a message once. A duplicate gets the prior outcome, as it is now (DESIGN *Idempotency*).
+    ///
+    /// # Errors
+    /// `DUPLICATE_MESSAGE_ID`, `TASK_NOT_FOUND`, `UNSUPPORTED_OPERATION`, or a `contextId` that is not the task's.
+    pub(super) fn send(&mut self, command: &Send) -> Result<SendReply, CoreError> {
+        if let Some(prior) = self.prior_claim(A2A, &command.message_id)? {
+            return self.prior_outcome(command, prior);
+        }
+        let task = match &command.task_id {
+            Some(task_id) => self.continue_task(command, task_id)?,
+            None => self.create_task(command)?,
+        };
+        Ok(SendReply::Task(task.reply(self.store, &command.view)?))
+    }
+
+    fn prior_claim(
+        &self,
+        source: &str,
+        dedupe_key: &str,
+    ) -> Result<Option<PriorClaim>, StoreError> {
+        self.store
+            .first(
+                "SELECT digest, task_id, outcome_message FROM claims WHERE source = ?1 AND dedupe_key = ?2",
+                &[source.into(), dedupe_key.into()],
+            )?
+            .map(|mut row| {
+                Ok(PriorClaim {
+                    digest: row.text()?,
+                    task_id: row.optional_text()?,
+                    outcome_message: row.optional_text()?,
+                })
+            })
+            .transpose()
+    }
+
+    fn prior_outcome(&self, command: &Send, prior: PriorClaim) -> Result<SendReply, CoreError> {
+        if prior.digest != command.digest {
+            return Err(A2aError::duplicate_message_id(&command.message_id).into());
+        }
+        if let Some(message) = prior.outcome_message {
+            return Ok(SendReply::Message(raw(message)?));
+        }
+        let task_id = prior.task_id.ok_or(StoreError::Corrupt { what: "claim" })?;
+        let task =
+            Task::find(self.store, &task_id)?.ok_or(StoreError::Corrupt { what: "claim" })?;
+        Ok(SendReply::Task(task.reply(self.store, &command.view)?))
+    }
+
+    /// A caller's `contextId` attaches only to a context that the principal owns; anything else gets a fresh one, so
+    /// that a foreign id and an unknown id look alike (seed *Server-scoped identity*).
+    fn owned_or_fresh_context(&mut self, context_id: Option<&str>) -> Result<String, StoreError> {
+        let now_ms = self.environment.now_ms;
+        if let Some(context_id) = context_id {
+            let owned = self
+                .store
+                .first(
+                    "SELECT 1 FROM contexts WHERE context_id = ?1",
+                    &[context_id.into()],
+                )?
+                .is_some();
+            if owned {
+                self.store.execute(
+                    "UPDATE contexts SET last_event_ms = max(last_event_ms, ?2) WHERE context_id = ?1",
+                    &[context_id.into(), now_ms.into()],
+                )?;
+                return Ok(context_id.to_owned());
+            }
+        }
+        let fresh = self.environment.ids.id();
+        self.store.execute(
+            "INSERT INTO contexts (context_id, source, conversation_key, last_event_ms) VALUES (?1, ?2, NULL, ?3)",
+            &[(&fresh).into(), A2A.into(), now_ms.into()],
+        )?;
+        Ok(fresh)
+    }
+
+    fn create_task(&mut self, command: &Send) -> Result<Task, CoreError> {
+        let now_ms = self.environment.now_ms;
+        let context_id = self.owned_or_fresh_context(command.context_id.as_deref())?;
+        let task_id = self.environment.ids.id();
+        let activation_id = self.claim(command, &task_id)?;
+        self.store.execute(
+            "INSERT INTO tasks (task_id, context_id, source, state, status_ms, created_ms, activation_id, \
+             next_ordinal, awaits_answer) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, 1, 0)",
+            &[
+                (&task_id).into(),
+                (&context_id).into(),
+                A2A.into(),
+                state::code(&TaskState::Submitted).into(),
+                now_ms.into(),
+                activation_id.into(),
+            ],
+        )?;
+        let mut task = Task {
+            task_id,
+            context_id,
+            state: TaskState::Submitted,
+            status_ms: now_ms,
+            status_message: None,
+            activation_id,
+            next_ordinal: 0,
+            awaits_answer: false,
+            turn_id: None,
+            turn_resident: None,
+        };
+        let message = addressed(command.message.get(), &task);
+        task.append_message(self.store, &message)?;
+        self.accepted(&task)?;
+        Ok(task)
+    }
+
+    fn continue_task(&mut self, command: &Send, task_id: &str) -> Result<Task, CoreError> {
+        let mut task =
+            Task::find(self.store, task_id)?.ok_or_else(|| A2aError::task_not_found(task_id))?;
+        if command
+            .context_id
+            .as_ref()
+            .is_some_and(|context_id| *context_id != task.context_id)
+        {
+            return Err(A2aError::field(
+                "message.contextId",
+                "must be the context of the task that taskId names",
+            )
+            .into());
+        }
+        if !(state::is_interrupted(&task.state) && task.awaits_answer) {
+            return Err(A2aError::unsupported_operation(if state::is_terminal(&task.state) {
+                "the task is settled for good and takes no further messages"
+            } else {
+                "the task is being worked on: it takes a message only while it waits for its caller"
+            })
+            .with("taskId", task_id)
+            .into());
+        }
+        let now_ms = self.environment.now_ms;
+        task.activation_id = self.claim(command, task_id)?;
+        let message = addressed(command.message.get(), &task);
+        task.append_message(self.store, &message)?;
+        self.store.execute(
+            "UPDATE contexts SET last_event_ms = max(last_event_ms, ?2) WHERE context_id = ?1",
+            &[(&task.context_id).into(), now_ms.into()],
+        )?;
+        task.transition(
+            self.store,
+            &mut self.effects,
+            now_ms,
+            TaskState::Submitted,
+            None,
+        )?;
+        self.accepted(&task)?;
+        Ok(task)
+    }
+
+    /// Writes the claim, which is the authority on duplicates, and returns the activation's id.
+    fn claim(&mut self, command: &Send, task_id: &str) -> Result<i64, StoreError> {
+        let modes = (!command.accepted_output_modes.is_empty())
+            .then(|| serde_json::to_string(&command.accepted_output_modes))
+            .transpose()
+            .map_err(|_| StoreError::Corrupt {
+                what: "output modes",
+            })?;
+        let mut row = self
+            .store
+            .first(
+                "INSERT INTO claims (source, dedupe_key, digest, task_id, accepted_ms, extensions, \
+                 accepted_output_modes, wake_state, deliveries, failures) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0) \
+                 RETURNING activation_id",
+                &[
+                    A2A.into(),
+                    (&command.message_id).into(),
+                    (&command.digest).into(),
+                    task_id.into(),
+                    self.environment.now_ms.into(),
+                    i64::from(u8::from(command.extensions)).into(),
+                    modes.as_ref().into(),
+                ],
+            )?
+            .ok_or(StoreError::Corrupt { what: "claim" })?;
+        row.integer()
+    }
+
+    /// The evidence and the wake of an accepted activation.
+    fn accepted(&mut self, task: &Task) -> Result<(), StoreError> {
+        self.record(
+            Kind::Accepted,
+            Some(&task.task_id),
+            task.activation_id,
+            None,
+        )?;
+        let resident = self.scope.resident.to_owned();
+        self.owe(
+            &resident,
+            &Notice::Wake {
+                principal: self.scope.principal.to_owned(),
+                activation_id: task.activation_id,
+                task_id: task.task_id.clone(),
+            },
+        )
+    }
+}
+
+/// The message as it is kept: with the context and task that it became part of.
+fn addressed(message: &str, task: &Task) -> String {
+    let mut json = String::with_capacity(message.len().saturating_add(128));
+    json.push_str("{\"contextId\":");
+    task::push_string(&mut json, &task.context_id);
+    json.push_str(",\"taskId\":");
+    task::push_string(&mut json, &task.task_id);
+    match message.strip_prefix('{') {
+        Some("}") | None => json.push('}'),
+        Some(rest) => {
+            json.push(',');
+            json.push_str(rest);
+        }
+    }
+    json
+}

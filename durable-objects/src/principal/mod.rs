@@ -1,0 +1,145 @@
+//! The PrincipalObject's core: everything that belongs to one principal, serialized.
+//!
+//! The invariants it keeps, by their numbers in DESIGN:
+//!
+//! 1. *An acknowledged activation is never lost.* Claim, task, history, context, evidence and the outbox row of the wake
+//!    are one transaction ([`accept`]).
+//! 2. *One key, one outcome.* `claims` has a unique key, read before anything is written.
+//! 3. *Terminal states absorb; history only grows; status timestamps do not go back.* Every change of state goes through
+//!    [`task::Task::transition`].
+//! 4. *A tool acts under its own turn.* [`tools`] checks the fencing token that [`turn`] stored.
+//! 5. *Bounded deliveries.* [`turn`] counts, and decides what becomes of an activation.
+//! 6. *Every watcher sees the same frames.* Frames are effects of the transaction that changed the task.
+
+mod accept;
+mod cancel;
+mod evidence;
+mod outbox;
+mod read;
+mod replay;
+mod task;
+mod tools;
+mod turn;
+
+pub use outbox::{Batch, OUTBOX_RETRY_MS};
+pub use read::Snapshot;
+pub use turn::{MAX_DELIVERIES, MAX_FAILURES};
+
+use serde::Serialize;
+
+use crate::commands::principal::{PrincipalCall, PrincipalCommand, View};
+use crate::commands::wake_queue::Admission;
+use crate::effects::Effects;
+use crate::environment::Environment;
+use crate::error::CoreError;
+use crate::storage::{Store, StoreError};
+
+/// One command's run over the store: the time and ids it was given, and the effects it gathers.
+pub struct Principal<'a, S> {
+    store: &'a S,
+    environment: Environment<'a>,
+    scope: Scope<'a>,
+    effects: Effects,
+}
+
+/// Whose command it is.
+#[derive(Clone, Copy)]
+struct Scope<'a> {
+    principal: &'a str,
+    resident: &'a str,
+}
+
+/// Runs one call. To be called inside a transaction, which must be rolled back on an error.
+///
+/// The answer is the JSON text of the call's reply (`commands::Call::Reply`).
+///
+/// # Errors
+/// [`CoreError::Refused`] for what the caller got wrong, [`CoreError::Store`] for what failed here.
+pub fn handle<'a, S: Store>(
+    store: &'a S,
+    environment: Environment<'a>,
+    call: &'a PrincipalCall,
+) -> Result<(String, Effects), CoreError> {
+    let scope = Scope {
+        principal: &call.principal,
+        resident: &call.resident,
+    };
+    let mut principal = Principal {
+        store,
+        environment,
+        scope,
+        effects: Effects::default(),
+    };
+    let reply = match &call.command {
+        PrincipalCommand::Send(command) => encode(&principal.send(command)?),
+        PrincipalCommand::GetTask(command) => encode(&principal.get_task(command)?),
+        PrincipalCommand::CancelTask(command) => encode(&principal.cancel_task(command)?),
+        PrincipalCommand::Grant(command) => encode(&principal.grant(command)?),
+        PrincipalCommand::EndTurn(command) => encode(&principal.end_turn(command)?),
+        PrincipalCommand::UseTool(command) => encode(&principal.use_tool(command)?),
+        PrincipalCommand::Replay(_) => encode(&principal.replay()?),
+    }?;
+    Ok((reply, principal.effects))
+}
+
+/// The task as a new watcher sees it first. With `subscribe`, a terminal task is refused (spec §3.1.6).
+///
+/// # Errors
+/// `TASK_NOT_FOUND`, `UNSUPPORTED_OPERATION`, or a fault of the store.
+pub fn watch<S: Store>(
+    store: &S,
+    task_id: &str,
+    view: &View,
+    subscribe: bool,
+) -> Result<Snapshot, CoreError> {
+    read::snapshot(store, task_id, view, subscribe)
+}
+
+/// The notices that are due for delivery, grouped by the queue they are owed to. Each is postponed, so that a delivery
+/// whose answer never comes is tried again.
+///
+/// # Errors
+/// A fault of the store.
+pub fn due_notices<S: Store>(store: &S, now_ms: i64) -> Result<Vec<Batch>, StoreError> {
+    outbox::due(store, now_ms)
+}
+
+/// A queue has answered a batch: its notices are done, and what it could not keep is recorded as `WAKE_FAILED`.
+///
+/// # Errors
+/// A fault of the store.
+pub fn notices_delivered<'a, S: Store>(
+    store: &'a S,
+    environment: Environment<'a>,
+    batch: &'a Batch,
+    admissions: &[Admission],
+) -> Result<Effects, CoreError> {
+    let scope = Scope {
+        principal: "",
+        resident: &batch.resident,
+    };
+    let mut principal = Principal {
+        store,
+        environment,
+        scope,
+        effects: Effects::default(),
+    };
+    principal.settle_notices(batch, admissions)?;
+    Ok(principal.effects)
+}
+
+/// When the alarm must go off next, in Unix milliseconds, if anything waits.
+///
+/// # Errors
+/// A fault of the store.
+pub fn next_due_ms<S: Store>(store: &S) -> Result<Option<i64>, StoreError> {
+    let mut row = store
+        .first("SELECT min(due_ms) FROM (SELECT min(due_ms) AS due_ms FROM outbox UNION ALL SELECT min(due_ms) FROM timers)", &[])?
+        .ok_or(StoreError::Corrupt { what: "timers" })?;
+    row.optional_integer()
+}
+
+fn encode(reply: &impl Serialize) -> Result<String, CoreError> {
+    serde_json::to_string(reply)
+        .map_err(|_| CoreError::Store(StoreError::Corrupt { what: "reply" }))
+}

@@ -1,0 +1,47 @@
+//! What a new resident session is offered again: the newest accepted activation of each task that is not terminal and
+//! does not wait for its caller (seed *Wake recovery follows durable Task state*).
+
+use super::Principal;
+use super::turn::WakeState;
+use crate::commands::principal::ReplayReply;
+use crate::commands::wake_queue::Notice;
+use crate::error::CoreError;
+use crate::storage::Store;
+
+impl<S: Store> Principal<'_, S> {
+    pub(super) fn replay(&mut self) -> Result<ReplayReply, CoreError> {
+        // Failed for good stays so. Whatever was parked gets its attempts anew: the resident connected anew.
+        let rows = self.store.query(
+            "SELECT tasks.task_id, tasks.activation_id, claims.wake_state FROM tasks \
+             JOIN claims ON claims.activation_id = tasks.activation_id \
+             WHERE tasks.state IN (1, 2) ORDER BY tasks.activation_id",
+            &[],
+        )?;
+        let mut offered = 0_u32;
+        for mut row in rows {
+            let (task_id, activation_id, wake_state) =
+                (row.text()?, row.integer()?, row.integer()?);
+            if wake_state == WakeState::Failed.code() {
+                continue;
+            }
+            if wake_state == WakeState::Parked.code() {
+                self.store.execute(
+                    "UPDATE claims SET wake_state = ?2, failures = 0 WHERE activation_id = ?1",
+                    &[activation_id.into(), WakeState::Queued.code().into()],
+                )?;
+            }
+            let resident = self.scope.resident.to_owned();
+            let principal = self.scope.principal.to_owned();
+            self.owe(
+                &resident,
+                &Notice::Wake {
+                    principal,
+                    activation_id,
+                    task_id,
+                },
+            )?;
+            offered = offered.saturating_add(1);
+        }
+        Ok(ReplayReply { offered })
+    }
+}

@@ -1,0 +1,277 @@
+//! A task's row, the one way its status changes, and how it is written as an A2A Task.
+
+use a2a::TaskState;
+use protocol::{state, time};
+use serde_json::value::RawValue;
+
+use crate::commands::principal::{TaskReply, View};
+use crate::effects::{Effects, Frame, FrameKind};
+use crate::error::CoreError;
+use crate::storage::{Row, Store, StoreError};
+
+/// The messages kept of one task's history.
+pub(super) const MAX_HISTORY: i64 = 200;
+
+/// A task as stored, without its history and artifacts.
+#[derive(Debug, Clone)]
+pub(super) struct Task {
+    pub task_id: String,
+    pub context_id: String,
+    pub state: TaskState,
+    pub status_ms: i64,
+    /// The status message, as JSON.
+    pub status_message: Option<String>,
+    /// The newest accepted activation.
+    pub activation_id: i64,
+    pub next_ordinal: i64,
+    /// A question to the caller stands unanswered.
+    pub awaits_answer: bool,
+    /// The fencing token of the turn that may act on this task.
+    pub turn_id: Option<String>,
+    /// The queue that granted the turn.
+    pub turn_resident: Option<String>,
+}
+
+impl Task {
+    fn from_row(mut row: Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            task_id: row.text()?,
+            context_id: row.text()?,
+            state: state::from_code(row.integer()?)
+                .ok_or(StoreError::Corrupt { what: "task state" })?,
+            status_ms: row.integer()?,
+            status_message: row.optional_text()?,
+            activation_id: row.integer()?,
+            next_ordinal: row.integer()?,
+            awaits_answer: row.integer()? != 0,
+            turn_id: row.optional_text()?,
+            turn_resident: row.optional_text()?,
+        })
+    }
+
+    /// The task of this id, if the principal has one.
+    pub fn find<S: Store>(store: &S, task_id: &str) -> Result<Option<Self>, StoreError> {
+        store
+            .first(
+                "SELECT task_id, context_id, state, status_ms, status_message, activation_id, next_ordinal, \
+                 awaits_answer, turn_id, turn_resident FROM tasks WHERE task_id = ?1",
+                &[task_id.into()],
+            )?
+            .map(Self::from_row)
+            .transpose()
+    }
+
+    /// Moves the task to another state and tells its watchers. The timestamp never goes back, whatever the clock does.
+    ///
+    /// The caller has checked that the transition is allowed; a terminal task is never given here.
+    pub fn transition<S: Store>(
+        &mut self,
+        store: &S,
+        effects: &mut Effects,
+        now_ms: i64,
+        next: TaskState,
+        status_message: Option<String>,
+    ) -> Result<(), StoreError> {
+        self.state = next;
+        self.status_ms = self.status_ms.max(now_ms);
+        self.status_message = status_message;
+        self.awaits_answer = state::is_interrupted(&self.state);
+        store.execute(
+            "UPDATE tasks SET state = ?2, status_ms = ?3, status_message = ?4, awaits_answer = ?5, activation_id = ?6, \
+             next_ordinal = ?7, turn_id = ?8, turn_resident = ?9 WHERE task_id = ?1",
+            &[
+                (&self.task_id).into(),
+                state::code(&self.state).into(),
+                self.status_ms.into(),
+                self.status_message.as_ref().into(),
+                i64::from(self.awaits_answer).into(),
+                self.activation_id.into(),
+                self.next_ordinal.into(),
+                self.turn_id.as_ref().into(),
+                self.turn_resident.as_ref().into(),
+            ],
+        )?;
+        let mut json = String::with_capacity(256);
+        json.push_str("{\"statusUpdate\":{\"taskId\":");
+        push_string(&mut json, &self.task_id);
+        json.push_str(",\"contextId\":");
+        push_string(&mut json, &self.context_id);
+        json.push_str(",\"status\":");
+        self.push_status(&mut json);
+        json.push_str("}}");
+        effects.frames.push(Frame {
+            task_id: self.task_id.clone(),
+            kind: self.frame_kind(),
+            json,
+        });
+        Ok(())
+    }
+
+    /// Appends a message to the history. The caller stores `next_ordinal` with the status change that follows.
+    pub fn append_message<S: Store>(&mut self, store: &S, message: &str) -> Result<(), StoreError> {
+        let ordinal = self.next_ordinal;
+        store.execute(
+            "INSERT INTO messages (task_id, ordinal, message) VALUES (?1, ?2, ?3)",
+            &[(&self.task_id).into(), ordinal.into(), message.into()],
+        )?;
+        if ordinal >= MAX_HISTORY {
+            store.execute(
+                "DELETE FROM messages WHERE task_id = ?1 AND ordinal <= ?2",
+                &[
+                    (&self.task_id).into(),
+                    ordinal.saturating_sub(MAX_HISTORY).into(),
+                ],
+            )?;
+        }
+        self.next_ordinal = ordinal.saturating_add(1);
+        Ok(())
+    }
+
+    /// What a frame about this task means to its watchers.
+    pub fn frame_kind(&self) -> FrameKind {
+        if state::is_terminal(&self.state) {
+            FrameKind::Terminal
+        } else if state::is_interrupted(&self.state) {
+            FrameKind::Interrupted
+        } else {
+            FrameKind::Progress
+        }
+    }
+
+    fn push_status(&self, json: &mut String) {
+        json.push_str("{\"state\":\"");
+        json.push_str(state::as_wire(&self.state));
+        json.push('"');
+        if let Some(message) = &self.status_message {
+            json.push_str(",\"message\":");
+            json.push_str(message);
+        }
+        json.push_str(",\"timestamp\":\"");
+        json.push_str(&time::format(self.status_ms));
+        json.push_str("\"}");
+    }
+
+    /// The A2A Task, as much of it as the view asks for. Absent fields are left out (DESIGN *Wire details*).
+    pub fn render<S: Store>(&self, store: &S, view: &View) -> Result<String, StoreError> {
+        let mut json = String::with_capacity(1024);
+        json.push_str("{\"id\":");
+        push_string(&mut json, &self.task_id);
+        json.push_str(",\"contextId\":");
+        push_string(&mut json, &self.context_id);
+        json.push_str(",\"status\":");
+        self.push_status(&mut json);
+        if !view.without_artifacts {
+            push_array(
+                &mut json,
+                ",\"artifacts\":",
+                &artifacts(store, &self.task_id)?,
+            );
+        }
+        if view.history_length != Some(0) {
+            push_array(
+                &mut json,
+                ",\"history\":",
+                &history(store, &self.task_id, view.history_length)?,
+            );
+        }
+        if let Some(agent_interface) = &view.agent_interface {
+            self.push_locator(store, &mut json, agent_interface)?;
+        }
+        json.push('}');
+        Ok(json)
+    }
+
+    /// The `outfitter-task/v1` metadata of a task: where it lives, and the message that made it (seed *Server-scoped
+    /// identity*).
+    fn push_locator<S: Store>(
+        &self,
+        store: &S,
+        json: &mut String,
+        agent_interface: &str,
+    ) -> Result<(), StoreError> {
+        json.push_str(",\"metadata\":{\"outfitter-task/v1\":{\"task\":{\"agentInterface\":");
+        push_string(json, agent_interface);
+        json.push_str(",\"protocolBinding\":\"HTTP+JSON\",\"protocolVersion\":\"1.0\",\"taskId\":");
+        push_string(json, &self.task_id);
+        json.push('}');
+        let origin = store.first(
+            "SELECT dedupe_key, source FROM claims WHERE task_id = ?1 ORDER BY activation_id LIMIT 1",
+            &[(&self.task_id).into()],
+        )?;
+        if let Some(mut row) = origin {
+            let (message_id, source) = (row.text()?, row.text()?);
+            json.push_str(",\"idempotency\":{\"messageId\":");
+            push_string(json, &message_id);
+            json.push_str(",\"scope\":");
+            push_string(json, &source);
+            json.push('}');
+        }
+        json.push_str("}}");
+        Ok(())
+    }
+
+    /// The reply that shows this task to its caller.
+    pub fn reply<S: Store>(&self, store: &S, view: &View) -> Result<TaskReply, CoreError> {
+        Ok(TaskReply {
+            task_id: self.task_id.clone(),
+            settled: state::is_settled(&self.state),
+            task: raw(self.render(store, view)?)?,
+        })
+    }
+}
+
+/// The stored artifacts of a task, oldest first, as JSON.
+pub(super) fn artifacts<S: Store>(store: &S, task_id: &str) -> Result<Vec<String>, StoreError> {
+    store
+        .query(
+            "SELECT artifact FROM artifacts WHERE task_id = ?1 ORDER BY ordinal",
+            &[task_id.into()],
+        )?
+        .into_iter()
+        .map(|mut row| row.text())
+        .collect()
+}
+
+/// The newest `length` messages kept of a task, or all of them, oldest first, as JSON.
+pub(super) fn history<S: Store>(
+    store: &S,
+    task_id: &str,
+    length: Option<u32>,
+) -> Result<Vec<String>, StoreError> {
+    let limit = length.map_or(MAX_HISTORY, i64::from).min(MAX_HISTORY);
+    let mut messages = store
+        .query(
+            "SELECT message FROM messages WHERE task_id = ?1 ORDER BY ordinal DESC LIMIT ?2",
+            &[task_id.into(), limit.into()],
+        )?
+        .into_iter()
+        .map(|mut row| row.text())
+        .collect::<Result<Vec<_>, _>>()?;
+    messages.reverse();
+    Ok(messages)
+}
+
+/// Appends a JSON string.
+pub(super) fn push_string(json: &mut String, text: &str) {
+    // Serializing a str into memory can't fail; if it ever did, null would be honest.
+    json.push_str(&serde_json::to_string(text).unwrap_or_else(|_| "null".to_owned()));
+}
+
+fn push_array(json: &mut String, key: &str, items: &[String]) {
+    if items.is_empty() {
+        return;
+    }
+    json.push_str(key);
+    let mut separator = '[';
+    for item in items {
+        json.push(separator);
+        json.push_str(item);
+        separator = ',';
+    }
+    json.push(']');
+}
+
+/// JSON text that this crate made, as it travels in a reply.
+pub(super) fn raw(json: String) -> Result<Box<RawValue>, CoreError> {
+    RawValue::from_string(json).map_err(|_| CoreError::Store(StoreError::Corrupt { what: "task" }))
+}

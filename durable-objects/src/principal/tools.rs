@@ -1,0 +1,219 @@
+//! The resident's tools, each one transaction, each only under the live turn of exactly its task.
+//!
+//! The queue has found the turn live; here its id must also be the task's fencing token, which is what holds when a
+//! call was delayed past the end of its turn.
+
+use a2a::TaskState;
+use protocol::error::A2aError;
+use protocol::extensions::{
+    Activated, ELICITATION_URI, Extension, OUTFITTER_TASK_KEY, OUTFITTER_TASK_URI,
+};
+use protocol::state;
+use serde_json::{Value as Json, json};
+
+use super::task::{Task, push_string, raw};
+use super::{Principal, read};
+use crate::commands::principal::{Output, Tool, ToolReply, UseTool};
+use crate::effects::{Frame, FrameKind};
+use crate::error::CoreError;
+use crate::storage::{Store, StoreError};
+
+/// The largest artifact, in bytes of its JSON.
+pub(super) const MAX_ARTIFACT_BYTES: usize = 1024 * 1024;
+
+/// The id of the artifact that holds a completed task's response.
+const RESPONSE: &str = "response";
+
+impl<S: Store> Principal<'_, S> {
+    pub(super) fn use_tool(&mut self, command: &UseTool) -> Result<ToolReply, CoreError> {
+        let mut task = read::find(self.store, &command.task_id)?;
+        if task.turn_id.as_deref() != Some(&command.turn_id) {
+            return Err(A2aError::turn_not_live().into());
+        }
+        if let Tool::Read { structured } = command.tool {
+            return self.read_for_resident(&task, structured);
+        }
+        if task.state != TaskState::Working {
+            // The turn has already settled the task, or put a question: what it had to say is said.
+            return Err(A2aError::turn_not_live()
+                .with("taskId", &task.task_id)
+                .with("state", state::as_wire(&task.state))
+                .into());
+        }
+        match &command.tool {
+            Tool::Complete { response, outputs } => {
+                for output in outputs {
+                    self.record_output(&task, output)?;
+                }
+                let mut artifact = String::with_capacity(response.get().len().saturating_add(64));
+                artifact.push_str("{\"artifactId\":\"response\",\"name\":\"response\",\"parts\":");
+                artifact.push_str(response.get());
+                artifact.push('}');
+                self.put_artifact(&task, RESPONSE, artifact)?;
+                self.settle(&mut task, TaskState::Completed, None)
+            }
+            Tool::Reject { reason } => {
+                let message = self.agent_message(&task, json!([{ "text": reason }]), None);
+                self.settle(&mut task, TaskState::Rejected, Some(message))
+            }
+            Tool::RecordOutput(output) => {
+                self.record_output(&task, output).map(ToolReply::Artifact)
+            }
+            Tool::RequireInput {
+                question,
+                requested_schema,
+                auth,
+            } => self.require_input(
+                &mut task,
+                question,
+                requested_schema.as_deref().map(|schema| schema.get()),
+                *auth,
+            ),
+            Tool::Read { .. } => Err(StoreError::Corrupt { what: "tool" }.into()),
+        }
+    }
+
+    fn settle(
+        &mut self,
+        task: &mut Task,
+        next: TaskState,
+        message: Option<String>,
+    ) -> Result<ToolReply, CoreError> {
+        if let Some(message) = &message {
+            task.append_message(self.store, message)?;
+        }
+        task.transition(
+            self.store,
+            &mut self.effects,
+            self.environment.now_ms,
+            next,
+            message,
+        )?;
+        Ok(ToolReply::State(state::as_wire(&task.state).to_owned()))
+    }
+
+    /// Pauses the task on its caller. The plain question always stands; the typed one only where the caller activated
+    /// `elicitation/v1` (seed *Surface*).
+    fn require_input(
+        &mut self,
+        task: &mut Task,
+        question: &str,
+        requested_schema: Option<&str>,
+        auth: bool,
+    ) -> Result<ToolReply, CoreError> {
+        let mut parts = vec![json!({ "text": question })];
+        let mut extension = None;
+        if let Some(schema) = requested_schema
+            && self.activated(task)?.contains(Extension::Elicitation)
+        {
+            let schema: Json =
+                serde_json::from_str(schema).map_err(|_| StoreError::Corrupt { what: "schema" })?;
+            parts.push(json!({ "data": { "message": question, "requestedSchema": schema } }));
+            extension = Some(ELICITATION_URI);
+        }
+        let message = self.agent_message(task, Json::Array(parts), extension);
+        let next = if auth {
+            TaskState::AuthRequired
+        } else {
+            TaskState::InputRequired
+        };
+        self.settle(task, next, Some(message))
+    }
+
+    /// Records a declared output as the artifact named for it. Recording it again replaces it, so that a turn that is
+    /// delivered anew does not leave two (seed *Output artifacts*).
+    fn record_output(&mut self, task: &Task, output: &Output) -> Result<String, CoreError> {
+        let artifact_id = format!("output.{}", output.name);
+        let value: Json = serde_json::from_str(output.value.get())
+            .map_err(|_| StoreError::Corrupt { what: "output" })?;
+        let mut artifact = json!({
+            "artifactId": artifact_id,
+            "name": output.name,
+            "parts": [{ "data": value }],
+            "metadata": { OUTFITTER_TASK_KEY: { "output": output.name, "type": output.kind, "value": value } },
+        });
+        if self.activated(task)?.contains(Extension::OutfitterTask)
+            && let Some(fields) = artifact.as_object_mut()
+        {
+            fields.insert("extensions".to_owned(), json!([OUTFITTER_TASK_URI]));
+        }
+        self.put_artifact(task, &artifact_id, artifact.to_string())?;
+        Ok(artifact_id)
+    }
+
+    fn put_artifact(
+        &mut self,
+        task: &Task,
+        artifact_id: &str,
+        artifact: String,
+    ) -> Result<(), CoreError> {
+        if artifact.len() > MAX_ARTIFACT_BYTES {
+            return Err(A2aError::too_large(artifact_id, MAX_ARTIFACT_BYTES).into());
+        }
+        let task_id = &task.task_id;
+        let prior = self.store.first(
+            "SELECT ordinal FROM artifacts WHERE task_id = ?1 AND artifact_id = ?2",
+            &[task_id.into(), artifact_id.into()],
+        )?;
+        match prior {
+            Some(mut row) => self.store.execute(
+                "UPDATE artifacts SET artifact = ?3 WHERE task_id = ?1 AND ordinal = ?2",
+                &[task_id.into(), row.integer()?.into(), (&artifact).into()],
+            )?,
+            None => self.store.execute(
+                "INSERT INTO artifacts (task_id, ordinal, artifact_id, artifact) VALUES (?1, \
+                 (SELECT coalesce(max(ordinal), -1) + 1 FROM artifacts WHERE task_id = ?1), ?2, ?3)",
+                &[task_id.into(), artifact_id.into(), (&artifact).into()],
+            )?,
+        }
+        let mut json = String::with_capacity(artifact.len().saturating_add(160));
+        json.push_str("{\"artifactUpdate\":{\"taskId\":");
+        push_string(&mut json, task_id);
+        json.push_str(",\"contextId\":");
+        push_string(&mut json, &task.context_id);
+        json.push_str(",\"artifact\":");
+        json.push_str(&artifact);
+        json.push_str(",\"lastChunk\":true}}");
+        self.effects.frames.push(Frame {
+            task_id: task_id.clone(),
+            kind: FrameKind::Progress,
+            json,
+        });
+        Ok(())
+    }
+
+    fn agent_message(&mut self, task: &Task, parts: Json, extension: Option<&str>) -> String {
+        let mut message = json!({
+            "messageId": self.environment.ids.id(),
+            "contextId": task.context_id,
+            "taskId": task.task_id,
+            "role": "ROLE_AGENT",
+            "parts": parts,
+        });
+        if let (Some(extension), Some(fields)) = (extension, message.as_object_mut()) {
+            fields.insert("extensions".to_owned(), json!([extension]));
+        }
+        message.to_string()
+    }
+
+    /// What the caller activated with the newest accepted activation of the task.
+    fn activated(&self, task: &Task) -> Result<Activated, CoreError> {
+        let row = self.store.first(
+            "SELECT extensions FROM claims WHERE activation_id = ?1",
+            &[task.activation_id.into()],
+        )?;
+        let bits = row.map(|mut row| row.integer()).transpose()?.unwrap_or(0);
+        Ok(Activated::from(u8::try_from(bits).unwrap_or(0)))
+    }
+
+    fn read_for_resident(&self, task: &Task, structured: bool) -> Result<ToolReply, CoreError> {
+        if structured {
+            return Ok(ToolReply::Structured(raw(
+                task.render(self.store, &Default::default())?
+            )?));
+        }
+        Ok(ToolReply::Text(
+            task.render(self.store, &Default::default())?,
+        ))
+    }
+}

@@ -1,0 +1,291 @@
+//! Granting a turn and judging its end (DESIGN *Wake and turn*).
+//!
+//! The counts stand in the claim and nowhere else, so that a queue that forgets, repeats or is moved can't change them.
+
+use a2a::TaskState;
+use protocol::state;
+
+use super::Principal;
+use super::evidence::Kind;
+use super::task::Task;
+use crate::commands::principal::{Disposition, EndTurn, Grant, GrantReply, TurnOutcome};
+use crate::effects::LogEvent;
+use crate::error::CoreError;
+use crate::storage::{Store, StoreError};
+
+/// Consecutive deliveries of one activation that may leave its task unsettled.
+pub const MAX_DELIVERIES: i64 = 5;
+
+/// Consecutive turns on one activation that may fail before it is parked.
+pub const MAX_FAILURES: i64 = 3;
+
+/// The pause after the first failed turn, in milliseconds; four times as long after each further one.
+const FIRST_RETRY_MS: i64 = 1_000;
+
+/// How far an activation's wake has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WakeState {
+    /// Not delivered yet, or to be delivered again.
+    Queued,
+    /// A turn on it was granted.
+    Woken,
+    /// Nothing more is owed for it.
+    Done,
+    /// Not offered again before the resident connects anew.
+    Parked,
+    /// Never offered again.
+    Failed,
+}
+
+impl WakeState {
+    pub const fn code(self) -> i64 {
+        match self {
+            Self::Queued => 0,
+            Self::Woken => 1,
+            Self::Done => 2,
+            Self::Parked => 3,
+            Self::Failed => 4,
+        }
+    }
+}
+
+struct Claim {
+    wake_state: i64,
+    deliveries: i64,
+    failures: i64,
+    ended: Option<(String, String)>,
+}
+
+impl<S: Store> Principal<'_, S> {
+    /// Moves the task to WORKING under the turn and records WOKEN, unless nothing is owed for the activation any more.
+    pub(super) fn grant(&mut self, command: &Grant) -> Result<GrantReply, CoreError> {
+        let Some(mut task) = Task::find(self.store, &command.task_id)? else {
+            return Ok(GrantReply::Stale);
+        };
+        let Some(claim) = self.read_claim(command.activation_id)? else {
+            return Ok(GrantReply::Stale);
+        };
+        if task.turn_id.as_deref() == Some(&command.turn_id) {
+            return Ok(granted(
+                &task,
+                claim.deliveries.saturating_add(claim.failures),
+            ));
+        }
+        let superseded = task.activation_id != command.activation_id;
+        let owed = !matches!(claim.wake_state, state if state == WakeState::Failed.code() || state == WakeState::Parked.code());
+        if superseded || state::is_settled(&task.state) || !owed {
+            return Ok(GrantReply::Stale);
+        }
+        let deliveries = claim.deliveries.saturating_add(1);
+        self.store.execute(
+            "UPDATE claims SET wake_state = ?2, deliveries = ?3 WHERE activation_id = ?1",
+            &[
+                command.activation_id.into(),
+                WakeState::Woken.code().into(),
+                deliveries.into(),
+            ],
+        )?;
+        task.turn_id = Some(command.turn_id.clone());
+        task.turn_resident = Some(self.scope.resident.to_owned());
+        if task.state == TaskState::Working {
+            self.store_token(&task)?;
+        } else {
+            task.transition(
+                self.store,
+                &mut self.effects,
+                self.environment.now_ms,
+                TaskState::Working,
+                None,
+            )?;
+        }
+        self.record(
+            Kind::Woken,
+            Some(&task.task_id),
+            command.activation_id,
+            Some(&command.turn_id),
+        )?;
+        Ok(granted(&task, deliveries.saturating_add(claim.failures)))
+    }
+
+    /// Takes the turn's authority back and decides what becomes of its activation.
+    pub(super) fn end_turn(&mut self, command: &EndTurn) -> Result<Disposition, CoreError> {
+        let Some(claim) = self.read_claim(command.activation_id)? else {
+            return Ok(Disposition::Settled);
+        };
+        if let Some((turn_id, disposition)) = &claim.ended
+            && *turn_id == command.turn_id
+        {
+            return serde_json::from_str(disposition).map_err(|_| {
+                StoreError::Corrupt {
+                    what: "disposition",
+                }
+                .into()
+            });
+        }
+        let Some(mut task) = Task::find(self.store, &command.task_id)? else {
+            return Ok(Disposition::Settled);
+        };
+        if task.turn_id.as_deref() == Some(&command.turn_id) {
+            task.turn_id = None;
+            task.turn_resident = None;
+            self.store_token(&task)?;
+        }
+        let disposition = self.judge(command, &task, &claim)?;
+        let stored = serde_json::to_string(&disposition).map_err(|_| StoreError::Corrupt {
+            what: "disposition",
+        })?;
+        self.store.execute(
+            "UPDATE claims SET ended_turn = ?2, ended_disposition = ?3 WHERE activation_id = ?1",
+            &[
+                command.activation_id.into(),
+                (&command.turn_id).into(),
+                (&stored).into(),
+            ],
+        )?;
+        Ok(disposition)
+    }
+
+    fn judge(
+        &mut self,
+        command: &EndTurn,
+        task: &Task,
+        claim: &Claim,
+    ) -> Result<Disposition, CoreError> {
+        // A continuation that was accepted during the turn has its own wake.
+        let superseded = task.activation_id != command.activation_id;
+        if state::is_settled(&task.state) || superseded {
+            self.advance_claim(
+                command.activation_id,
+                WakeState::Done,
+                claim.deliveries,
+                claim.failures,
+            )?;
+            return Ok(if state::is_terminal(&task.state) {
+                Disposition::Settled
+            } else {
+                Disposition::Interrupted
+            });
+        }
+        if let TurnOutcome::Failed(reason) = &command.outcome {
+            return self.judge_failure(command, task, claim, reason);
+        }
+        if claim.deliveries < MAX_DELIVERIES {
+            self.advance_claim(
+                command.activation_id,
+                WakeState::Queued,
+                claim.deliveries,
+                0,
+            )?;
+            return Ok(Disposition::Reoffered);
+        }
+        self.advance_claim(
+            command.activation_id,
+            WakeState::Failed,
+            claim.deliveries,
+            claim.failures,
+        )?;
+        self.record(
+            Kind::WakeFailed,
+            Some(&task.task_id),
+            command.activation_id,
+            Some("five deliveries left it unsettled"),
+        )?;
+        self.effects.log.push(
+            LogEvent::new("wake_failed")
+                .with("task_id", &task.task_id)
+                .with("deliveries", claim.deliveries),
+        );
+        Ok(Disposition::Exhausted)
+    }
+
+    fn judge_failure(
+        &mut self,
+        command: &EndTurn,
+        task: &Task,
+        claim: &Claim,
+        reason: &str,
+    ) -> Result<Disposition, CoreError> {
+        // A failed turn counts as an attempt, not as a delivery.
+        let deliveries = claim.deliveries.saturating_sub(1).max(0);
+        let failures = claim.failures.saturating_add(1);
+        if failures < MAX_FAILURES {
+            self.advance_claim(
+                command.activation_id,
+                WakeState::Queued,
+                deliveries,
+                failures,
+            )?;
+            let exponent = u32::try_from(claim.failures.clamp(0, MAX_FAILURES)).unwrap_or(0);
+            let pause_ms = FIRST_RETRY_MS.saturating_mul(4_i64.saturating_pow(exponent));
+            return Ok(Disposition::Retrying {
+                not_before_ms: self.environment.now_ms.saturating_add(pause_ms),
+            });
+        }
+        self.advance_claim(
+            command.activation_id,
+            WakeState::Parked,
+            deliveries,
+            failures,
+        )?;
+        self.record(
+            Kind::Unhealthy,
+            Some(&task.task_id),
+            command.activation_id,
+            Some(reason),
+        )?;
+        self.effects.log.push(
+            LogEvent::new("turn_unhealthy")
+                .with("task_id", &task.task_id)
+                .with("failures", failures),
+        );
+        Ok(Disposition::Parked)
+    }
+
+    fn read_claim(&self, activation_id: i64) -> Result<Option<Claim>, StoreError> {
+        self.store
+            .first(
+                "SELECT wake_state, deliveries, failures, ended_turn, ended_disposition FROM claims WHERE activation_id = ?1",
+                &[activation_id.into()],
+            )?
+            .map(|mut row| {
+                Ok(Claim {
+                    wake_state: row.integer()?,
+                    deliveries: row.integer()?,
+                    failures: row.integer()?,
+                    ended: row.optional_text()?.zip(row.optional_text()?),
+                })
+            })
+            .transpose()
+    }
+
+    fn advance_claim(
+        &self,
+        activation_id: i64,
+        wake_state: WakeState,
+        deliveries: i64,
+        failures: i64,
+    ) -> Result<(), StoreError> {
+        self.store.execute(
+            "UPDATE claims SET wake_state = ?2, deliveries = ?3, failures = ?4 WHERE activation_id = ?1",
+            &[activation_id.into(), wake_state.code().into(), deliveries.into(), failures.into()],
+        )
+    }
+
+    fn store_token(&self, task: &Task) -> Result<(), StoreError> {
+        self.store.execute(
+            "UPDATE tasks SET turn_id = ?2, turn_resident = ?3 WHERE task_id = ?1",
+            &[
+                (&task.task_id).into(),
+                task.turn_id.as_ref().into(),
+                task.turn_resident.as_ref().into(),
+            ],
+        )
+    }
+}
+
+fn granted(task: &Task, delivery: i64) -> GrantReply {
+    GrantReply::Granted {
+        context_id: task.context_id.clone(),
+        delivery: u32::try_from(delivery).unwrap_or(u32::MAX),
+    }
+}

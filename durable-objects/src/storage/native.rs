@@ -1,0 +1,96 @@
+//! The store on rusqlite: where rules, properties and simulations are tested at full speed.
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ToSql, params_from_iter};
+
+use super::{Column, Row, Store, StoreError, Transactional, Value, check_size};
+
+/// A database in memory or in a file.
+#[derive(Debug)]
+pub struct NativeStore(Connection);
+
+impl NativeStore {
+    /// An empty database in memory.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`] where SQLite can't open one.
+    pub fn in_memory() -> Result<Self, StoreError> {
+        Ok(Self(Connection::open_in_memory().map_err(database)?))
+    }
+
+    /// The plan SQLite takes for a statement, one step a line: how tests prove that nothing scans.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`] where the statement is refused.
+    pub fn plan(&self, sql: &str) -> Result<Vec<String>, StoreError> {
+        let mut statement = self
+            .0
+            .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
+            .map_err(database)?;
+        let steps = statement
+            .query_map([], |row| row.get::<_, String>(3))
+            .map_err(database)?;
+        steps.collect::<Result<_, _>>().map_err(database)
+    }
+}
+
+struct Bound<'a>(Value<'a>);
+
+impl ToSql for Bound<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(match self.0 {
+            Value::Null => ToSqlOutput::Borrowed(ValueRef::Null),
+            Value::Integer(value) => ToSqlOutput::Borrowed(ValueRef::Integer(value)),
+            Value::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
+        })
+    }
+}
+
+impl Store for NativeStore {
+    fn query(&self, sql: &str, parameters: &[Value<'_>]) -> Result<Vec<Row>, StoreError> {
+        check_size(parameters)?;
+        let mut statement = self.0.prepare_cached(sql).map_err(database)?;
+        let width = statement.column_count();
+        let mut rows = statement
+            .query(params_from_iter(
+                parameters.iter().map(|value| Bound(*value)),
+            ))
+            .map_err(database)?;
+        let mut answer = Vec::new();
+        while let Some(row) = rows.next().map_err(database)? {
+            let mut columns = Vec::with_capacity(width);
+            for index in 0..width {
+                columns.push(match row.get_ref(index).map_err(database)? {
+                    ValueRef::Null => Column::Null,
+                    ValueRef::Integer(value) => Column::Integer(value),
+                    ValueRef::Text(text) => Column::Text(
+                        str::from_utf8(text)
+                            .map_err(|_| StoreError::Corrupt { what: "text" })?
+                            .to_owned(),
+                    ),
+                    ValueRef::Real(_) | ValueRef::Blob(_) => {
+                        return Err(StoreError::Corrupt { what: "column" });
+                    }
+                });
+            }
+            answer.push(Row::new(columns));
+        }
+        Ok(answer)
+    }
+}
+
+impl Transactional for NativeStore {
+    fn transaction<T, E: From<StoreError>>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let transaction = self.0.unchecked_transaction().map_err(database)?;
+        let answer = work(self)?;
+        transaction.commit().map_err(database)?;
+        Ok(answer)
+    }
+}
+
+fn database(error: rusqlite::Error) -> StoreError {
+    StoreError::Database(error.to_string())
+}

@@ -1,0 +1,148 @@
+//! Taking wakes in, within the bound, each activation once.
+
+use super::{WAKE_BELL, WakeQueue, turn_bell};
+use crate::commands::wake_queue::{Admission, Notice};
+use crate::effects::LogEvent;
+use crate::error::CoreError;
+use crate::storage::{Store, StoreError};
+
+/// Wakes that may wait behind the turn (seed *Wake admission is bounded*).
+pub const MAX_PENDING: i64 = 128;
+
+impl<S: Store> WakeQueue<'_, S> {
+    pub(super) fn admit_all(&mut self, notices: &[Notice]) -> Result<Vec<Admission>, CoreError> {
+        let mut pending = self.pending()?;
+        let mut admissions = Vec::with_capacity(notices.len());
+        for notice in notices {
+            admissions.push(match notice {
+                Notice::Wake {
+                    principal,
+                    activation_id,
+                    task_id,
+                } => self.admit(principal, *activation_id, task_id, &mut pending)?,
+                Notice::Withdraw {
+                    principal,
+                    activation_id,
+                    task_id,
+                } => {
+                    self.withdraw(principal, *activation_id, task_id, &mut pending)?;
+                    Admission::Admitted
+                }
+            });
+        }
+        self.log_depth(pending);
+        Ok(admissions)
+    }
+
+    fn admit(
+        &mut self,
+        principal: &str,
+        activation_id: i64,
+        task_id: &str,
+        pending: &mut i64,
+    ) -> Result<Admission, StoreError> {
+        let waiting = self.store.first(
+            "SELECT 1 FROM wakes WHERE principal = ?1 AND activation_id = ?2",
+            &[principal.into(), activation_id.into()],
+        )?;
+        let under_turn = self.store.first(
+            "SELECT 1 FROM turn WHERE principal = ?1 AND activation_id = ?2",
+            &[principal.into(), activation_id.into()],
+        )?;
+        if waiting.is_some() || under_turn.is_some() {
+            return Ok(Admission::Admitted);
+        }
+        self.store.execute(
+            "INSERT INTO principals (principal, attempts) VALUES (?1, 0) ON CONFLICT DO NOTHING",
+            &[principal.into()],
+        )?;
+        if *pending >= MAX_PENDING {
+            self.effects.log.push(
+                LogEvent::new("wake_queue_full")
+                    .with("resident", self.resident)
+                    .with("task_id", task_id),
+            );
+            return Ok(Admission::Overflow);
+        }
+        self.store.execute(
+            "INSERT INTO wakes (principal, activation_id, task_id) VALUES (?1, ?2, ?3)",
+            &[principal.into(), activation_id.into(), task_id.into()],
+        )?;
+        *pending = pending.saturating_add(1);
+        self.effects.rings.push(WAKE_BELL.to_owned());
+        Ok(Admission::Admitted)
+    }
+
+    fn withdraw(
+        &mut self,
+        principal: &str,
+        activation_id: i64,
+        task_id: &str,
+        pending: &mut i64,
+    ) -> Result<(), StoreError> {
+        let waiting = self.store.first(
+            "DELETE FROM wakes WHERE principal = ?1 AND activation_id = ?2 RETURNING wake_id",
+            &[principal.into(), activation_id.into()],
+        )?;
+        if waiting.is_some() {
+            *pending = pending.saturating_sub(1);
+        }
+        // The principal fenced the turn off when it canceled the task, so the turn is over as soon as this is known.
+        let turn = self.store.first(
+            "DELETE FROM turn WHERE principal = ?1 AND task_id = ?2 RETURNING turn_id",
+            &[principal.into(), task_id.into()],
+        )?;
+        if let Some(mut row) = turn {
+            let turn_id = row.text()?;
+            self.remember_end(&turn_id, "canceled")?;
+            self.effects.rings.push(turn_bell(&turn_id));
+            self.effects.rings.push(WAKE_BELL.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Puts a wake back at the end of the queue. It had its place before, so the bound does not apply.
+    pub(super) fn requeue(
+        &self,
+        principal: &str,
+        activation_id: i64,
+        task_id: &str,
+        not_before_ms: Option<i64>,
+    ) -> Result<(), StoreError> {
+        self.store.execute(
+            "INSERT INTO wakes (principal, activation_id, task_id, not_before_ms) VALUES (?1, ?2, ?3, ?4) \
+             ON CONFLICT DO NOTHING",
+            &[principal.into(), activation_id.into(), task_id.into(), not_before_ms.into()],
+        )
+    }
+
+    /// Makes wakes ready whose pause is over. They join at the end, like everything that is offered again.
+    pub(super) fn promote_delayed(&mut self) -> Result<(), StoreError> {
+        let due = self.store.query(
+            "DELETE FROM wakes WHERE not_before_ms <= ?1 RETURNING principal, activation_id, task_id",
+            &[self.environment.now_ms.into()],
+        )?;
+        for mut row in due {
+            let (principal, activation_id, task_id) = (row.text()?, row.integer()?, row.text()?);
+            self.requeue(&principal, activation_id, &task_id, None)?;
+            self.effects.rings.push(WAKE_BELL.to_owned());
+        }
+        Ok(())
+    }
+
+    fn pending(&self) -> Result<i64, StoreError> {
+        let mut row = self
+            .store
+            .first("SELECT count(*) FROM wakes", &[])?
+            .ok_or(StoreError::Corrupt { what: "wakes" })?;
+        row.integer()
+    }
+
+    fn log_depth(&mut self, pending: i64) {
+        self.effects.log.push(
+            LogEvent::new("wake_queue_depth")
+                .with("resident", self.resident)
+                .with("pending", pending),
+        );
+    }
+}

@@ -1,0 +1,101 @@
+-- Everything that belongs to one principal. Times are Unix milliseconds, states the numbers of the A2A proto.
+
+-- Conversations. A native one is found by (source, conversation key); one of the A2A binding by its id alone.
+CREATE TABLE contexts (
+  context_id TEXT NOT NULL PRIMARY KEY,
+  source TEXT NOT NULL,
+  conversation_key TEXT,
+  last_event_ms INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE UNIQUE INDEX contexts_by_conversation ON contexts (source, conversation_key)
+  WHERE conversation_key IS NOT NULL;
+
+-- The durable record of each piece of work. turn_id is the fencing token of the turn that may act on it, and
+-- turn_resident the queue that granted it. next_ordinal numbers its history, so that trimming never renumbers.
+-- awaits_answer is 1 while a question to the caller stands unanswered.
+CREATE TABLE tasks (
+  task_id TEXT NOT NULL PRIMARY KEY,
+  context_id TEXT NOT NULL,
+  source TEXT NOT NULL,
+  state INTEGER NOT NULL,
+  status_ms INTEGER NOT NULL,
+  status_message TEXT,
+  created_ms INTEGER NOT NULL,
+  activation_id INTEGER NOT NULL,
+  next_ordinal INTEGER NOT NULL,
+  awaits_answer INTEGER NOT NULL,
+  turn_id TEXT,
+  turn_resident TEXT
+) WITHOUT ROWID;
+
+CREATE INDEX tasks_by_status_time ON tasks (status_ms DESC, task_id DESC);
+
+CREATE INDEX tasks_by_context ON tasks (context_id, status_ms DESC, task_id DESC);
+
+-- The work that a resident still owes: SUBMITTED and WORKING.
+CREATE INDEX tasks_open ON tasks (task_id) WHERE state IN (1, 2);
+
+CREATE TABLE messages (
+  task_id TEXT NOT NULL,
+  ordinal INTEGER NOT NULL,
+  message TEXT NOT NULL,
+  PRIMARY KEY (task_id, ordinal)
+) WITHOUT ROWID;
+
+CREATE TABLE artifacts (
+  task_id TEXT NOT NULL,
+  ordinal INTEGER NOT NULL,
+  artifact_id TEXT NOT NULL,
+  artifact TEXT NOT NULL,
+  PRIMARY KEY (task_id, ordinal)
+) WITHOUT ROWID;
+
+-- One row per accepted activation, and the authority on duplicates. outcome_message is the direct Message where the
+-- outcome was one. wake_state: 0 queued, 1 woken, 2 done, 3 parked, 4 failed for good. The last turn's disposition is
+-- kept so that reporting its end twice changes nothing.
+CREATE TABLE claims (
+  activation_id INTEGER PRIMARY KEY,
+  source TEXT NOT NULL,
+  dedupe_key TEXT NOT NULL,
+  digest TEXT NOT NULL,
+  task_id TEXT,
+  outcome_message TEXT,
+  accepted_ms INTEGER NOT NULL,
+  extensions INTEGER NOT NULL,
+  accepted_output_modes TEXT,
+  wake_state INTEGER NOT NULL,
+  deliveries INTEGER NOT NULL,
+  failures INTEGER NOT NULL,
+  ended_turn TEXT,
+  ended_disposition TEXT
+);
+
+CREATE UNIQUE INDEX claims_by_key ON claims (source, dedupe_key);
+
+CREATE INDEX claims_by_task ON claims (task_id);
+
+-- What was accepted, woken and failed. Only appended to.
+CREATE TABLE evidence (
+  evidence_id INTEGER PRIMARY KEY,
+  at_ms INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  task_id TEXT,
+  activation_id INTEGER,
+  detail TEXT
+);
+
+-- Calls owed to a resident's queue, written in the commit that owes them.
+CREATE TABLE outbox (
+  outbox_id INTEGER PRIMARY KEY,
+  resident TEXT NOT NULL,
+  notice TEXT NOT NULL,
+  due_ms INTEGER NOT NULL,
+  attempts INTEGER NOT NULL
+);
+
+-- When to do what is not due yet. The object's one alarm is the earliest of these and of the outbox.
+CREATE TABLE timers (
+  name TEXT NOT NULL PRIMARY KEY,
+  due_ms INTEGER NOT NULL
+) WITHOUT ROWID;
