@@ -16,9 +16,9 @@
 //! Maps are sorted: `serde_json` without `preserve_order` keeps them in a `BTreeMap`, so the text of a value is
 //! canonical and two texts of one value have one digest.
 
+pub mod digest;
 pub mod error;
 mod fields;
-pub mod digest;
 pub mod ids;
 pub mod json;
 pub mod message;
