@@ -13,6 +13,9 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 
+use crate::configuration;
+use crate::ids::is_identifier;
+
 /// Shortest token accepted in the secret, in bytes.
 pub const TOKEN_MIN_BYTES: usize = 16;
 /// Longest token accepted, in the secret and in a header, in bytes.
@@ -24,7 +27,6 @@ pub const SECRET_MAX_BYTES: usize = 512 * 1024;
 /// The resident whose queue a credential means when it names none.
 pub const DEFAULT_RESIDENT: &str = "default";
 
-const ID_MAX_BYTES: usize = 128;
 const TURN_PREFIX: &str = "turn~";
 const FIELDS: [&str; 5] = ["token", "tokenSha256", "principal", "role", "resident"];
 
@@ -91,13 +93,11 @@ pub enum CredentialsError {
     /// The secret is larger than [`SECRET_MAX_BYTES`].
     #[error("A2A_CREDENTIALS is over {SECRET_MAX_BYTES} bytes")]
     TooLarge,
-    /// Not JSON.
-    #[error("A2A_CREDENTIALS is not JSON (line {line}, column {column})")]
+    /// Not JSON, or not unambiguous: a key twice, say.
+    #[error("A2A_CREDENTIALS is not one JSON value without repeated keys (byte {byte_offset})")]
     NotJson {
-        /// Line, from 1.
-        line: usize,
-        /// Column, from 1.
-        column: usize,
+        /// Where reading stopped, from 0.
+        byte_offset: u64,
     },
     /// JSON, but not the document.
     #[error(
@@ -182,11 +182,12 @@ impl Credentials {
         if secret.len() > SECRET_MAX_BYTES {
             return Err(CredentialsError::TooLarge);
         }
-        let document: Value =
-            serde_json::from_str(secret).map_err(|error| CredentialsError::NotJson {
-                line: error.line(),
-                column: error.column(),
-            })?;
+        let document = configuration::parse(secret).map_err(|problem| {
+            // The description may repeat a key, and a key may be a token put in the wrong place.
+            CredentialsError::NotJson {
+                byte_offset: problem.byte_offset,
+            }
+        })?;
         let entries = document
             .as_object()
             .filter(|document| document.len() == 1)
@@ -304,14 +305,6 @@ fn identifier(
             .map(|id| Some(id.to_owned()))
             .ok_or(problem),
     }
-}
-
-fn is_identifier(id: &str) -> bool {
-    id.len() <= ID_MAX_BYTES
-        && id.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && id
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"._:-".contains(&b))
 }
 
 fn is_token(token: &str) -> bool {

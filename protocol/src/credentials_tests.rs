@@ -133,6 +133,17 @@ fn a_document_of_another_shape_is_refused() {
 }
 
 #[test]
+fn a_repeated_key_is_refused_since_two_readers_would_disagree() {
+    let document = format!(
+        "{{\"credentials\": [{{\"token\": \"{ALICE}\", \"principal\": \"alice\", \"principal\": \"bob\"}}]}}"
+    );
+    assert!(matches!(
+        Credentials::parse(&document),
+        Err(CredentialsError::NotJson { .. })
+    ));
+}
+
+#[test]
 fn an_entry_that_is_wrong_is_named_by_its_place_and_its_problem() {
     let token = "bob-token-0123456789";
     let hash = hex(sha256(token));

@@ -16,6 +16,7 @@
 //! Maps are sorted: `serde_json` without `preserve_order` keeps them in a `BTreeMap`, so the text of a value is
 //! canonical and two texts of one value have one digest.
 
+pub mod cursor;
 pub mod digest;
 pub mod error;
 mod fields;
@@ -23,12 +24,17 @@ pub mod ids;
 pub mod json;
 pub mod message;
 pub mod part;
+pub mod query;
 pub mod send;
+pub mod sse;
 pub mod state;
 pub mod time;
 
+pub mod card;
+pub mod configuration;
 pub mod credentials;
 pub mod elicitation;
+pub mod entity_tag;
 pub mod extensions;
 mod field_path;
 pub mod http;

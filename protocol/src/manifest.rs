@@ -7,6 +7,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::configuration::{self, JsonProblem};
+
 /// The log event of a manifest that does not load.
 pub const LOAD_FAILED_EVENT: &str = "a2a_workflow_manifest_load_failed";
 /// Largest manifest that is parsed, in bytes.
@@ -25,14 +27,9 @@ pub enum ManifestError {
     /// Over [`MANIFEST_MAX_BYTES`].
     #[error("A2A_WORKFLOW_MANIFEST is over {MANIFEST_MAX_BYTES} bytes")]
     TooLarge,
-    /// Not JSON.
-    #[error("A2A_WORKFLOW_MANIFEST is not JSON (line {line}, column {column})")]
-    NotJson {
-        /// Line, from 1.
-        line: usize,
-        /// Column, from 1.
-        column: usize,
-    },
+    /// Not JSON, or not unambiguous.
+    #[error("A2A_WORKFLOW_MANIFEST: {0}")]
+    NotJson(JsonProblem),
     /// A field is missing, of another type, or over its bound.
     #[error("A2A_WORKFLOW_MANIFEST: {path} must be {expected}")]
     Shape {
@@ -130,11 +127,7 @@ fn parse(manifest: &str) -> Result<Vec<Workflow>, ManifestError> {
     if manifest.len() > MANIFEST_MAX_BYTES {
         return Err(ManifestError::TooLarge);
     }
-    let document: Value =
-        serde_json::from_str(manifest).map_err(|error| ManifestError::NotJson {
-            line: error.line(),
-            column: error.column(),
-        })?;
+    let document = configuration::parse(manifest).map_err(ManifestError::NotJson)?;
     let document = object(&document, "the manifest")?;
     let items = document
         .get("workflows")
@@ -356,10 +349,9 @@ mod tests {
 
     #[test]
     fn text_that_is_no_json_or_too_large_is_refused() {
-        assert!(matches!(
-            load("{", None),
-            Err(ManifestError::NotJson { line: 1, .. })
-        ));
+        for text in ["{", "", r#"{"workflows": [], "workflows": []}"#] {
+            assert!(matches!(load(text, None), Err(ManifestError::NotJson(_))));
+        }
         let large = " ".repeat(MANIFEST_MAX_BYTES + 1);
         assert_eq!(load(&large, None), Err(ManifestError::TooLarge));
     }
