@@ -1,5 +1,7 @@
 //! What must happen outside a core once its transaction has committed.
 
+use crate::commands::wake_queue::Notice;
+
 /// Whether a frame is the last that some watcher waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameKind {
@@ -72,6 +74,17 @@ impl LogEvent {
     }
 }
 
+/// A row of the outbox: a notice that a resident's queue has not acknowledged yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwedNotice {
+    /// The row.
+    pub outbox_id: i64,
+    /// The queue.
+    pub resident: String,
+    /// What to tell it.
+    pub notice: Notice,
+}
+
 /// Everything a command leaves to do, in order of commit.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Effects {
@@ -79,8 +92,8 @@ pub struct Effects {
     pub frames: Vec<Frame>,
     /// Doorbells to ring: the tags of waiting sockets.
     pub rings: Vec<String>,
-    /// The outbox holds something new: deliver it now rather than at the alarm.
-    pub flush: bool,
+    /// Notices written to the outbox by this commit: to be delivered now rather than at the alarm.
+    pub notices: Vec<OwedNotice>,
     /// The alarm must go off no later than this, in Unix milliseconds.
     pub alarm_ms: Option<i64>,
     /// Lines for the log.

@@ -98,6 +98,17 @@ pub struct GetTask {
     pub view: View,
 }
 
+/// Watch a task, as the Worker asks it in an upgrade: the first frame is the task, every later one follows.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Watch {
+    /// Which.
+    pub task_id: String,
+    /// Refuse a terminal task (spec §3.1.6).
+    pub subscribe: bool,
+    /// How much of the task the first frame shows.
+    pub view: View,
+}
+
 /// Cancel a task that is not terminal.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct CancelTask {

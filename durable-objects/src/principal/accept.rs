@@ -215,7 +215,7 @@ impl<S: Store> Principal<'_, S> {
         let resident = self.scope.resident.to_owned();
         self.owe(
             &resident,
-            &Notice::Wake {
+            Notice::Wake {
                 principal: self.scope.principal.to_owned(),
                 activation_id: task.activation_id,
                 task_id: task.task_id.clone(),

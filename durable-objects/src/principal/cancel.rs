@@ -36,7 +36,7 @@ impl<S: Store> Principal<'_, S> {
         let resident = granted_by.unwrap_or_else(|| self.scope.resident.to_owned());
         self.owe(
             &resident,
-            &Notice::Withdraw {
+            Notice::Withdraw {
                 principal: self.scope.principal.to_owned(),
                 activation_id: task.activation_id,
                 task_id: task.task_id.clone(),

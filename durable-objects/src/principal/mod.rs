@@ -21,7 +21,7 @@ mod task;
 mod tools;
 mod turn;
 
-pub use outbox::{Batch, OUTBOX_RETRY_MS};
+pub use outbox::OUTBOX_RETRY_MS;
 pub use read::Snapshot;
 pub use turn::{MAX_DELIVERIES, MAX_FAILURES};
 
@@ -29,7 +29,7 @@ use serde::Serialize;
 
 use crate::commands::principal::{PrincipalCall, PrincipalCommand, View};
 use crate::commands::wake_queue::Admission;
-use crate::effects::Effects;
+use crate::effects::{Effects, OwedNotice};
 use crate::environment::Environment;
 use crate::error::CoreError;
 use crate::storage::{Store, StoreError};
@@ -95,28 +95,27 @@ pub fn watch<S: Store>(
     read::snapshot(store, task_id, view, subscribe)
 }
 
-/// The notices that are due for delivery, grouped by the queue they are owed to. Each is postponed, so that a delivery
-/// whose answer never comes is tried again.
+/// The notices whose delivery is due, oldest first: those of commits after which the object died, or whose queue did not
+/// answer. Each is postponed, so that it is tried again if it is not answered now either.
 ///
 /// # Errors
 /// A fault of the store.
-pub fn due_notices<S: Store>(store: &S, now_ms: i64) -> Result<Vec<Batch>, StoreError> {
+pub fn due_notices<S: Store>(store: &S, now_ms: i64) -> Result<Vec<OwedNotice>, StoreError> {
     outbox::due(store, now_ms)
 }
 
-/// A queue has answered a batch: its notices are done, and what it could not keep is recorded as `WAKE_FAILED`.
+/// A queue has answered: these notices are done, and what it could not keep is recorded as `WAKE_FAILED`.
 ///
 /// # Errors
 /// A fault of the store.
-pub fn notices_delivered<'a, S: Store>(
+pub fn notices_answered<'a, S: Store>(
     store: &'a S,
     environment: Environment<'a>,
-    batch: &'a Batch,
-    admissions: &[Admission],
+    answered: &[(OwedNotice, Admission)],
 ) -> Result<Effects, CoreError> {
     let scope = Scope {
         principal: "",
-        resident: &batch.resident,
+        resident: "",
     };
     let mut principal = Principal {
         store,
@@ -124,8 +123,47 @@ pub fn notices_delivered<'a, S: Store>(
         scope,
         effects: Effects::default(),
     };
-    principal.settle_notices(batch, admissions)?;
+    principal.settle_notices(answered)?;
     Ok(principal.effects)
+}
+
+/// Sets a timer to the earlier of `due_ms` and what it was set to.
+///
+/// # Errors
+/// A fault of the store.
+pub fn set_timer<S: Store>(store: &S, timer: Timer, due_ms: i64) -> Result<(), StoreError> {
+    store.execute(
+        "INSERT INTO timers (name, due_ms) VALUES (?1, ?2) \
+         ON CONFLICT (name) DO UPDATE SET due_ms = min(due_ms, excluded.due_ms)",
+        &[timer.name().into(), due_ms.into()],
+    )
+}
+
+/// Takes a timer down if it is due, and tells whether it was.
+///
+/// # Errors
+/// A fault of the store.
+pub fn take_timer<S: Store>(store: &S, timer: Timer, now_ms: i64) -> Result<bool, StoreError> {
+    let due = store.first(
+        "DELETE FROM timers WHERE name = ?1 AND due_ms <= ?2 RETURNING name",
+        &[timer.name().into(), now_ms.into()],
+    )?;
+    Ok(due.is_some())
+}
+
+/// What a PrincipalObject does at a time, besides its outbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timer {
+    /// When to close watchers whose Worker has stopped pinging.
+    WatcherSweep,
+}
+
+impl Timer {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::WatcherSweep => "watcher_sweep",
+        }
+    }
 }
 
 /// When the alarm must go off next, in Unix milliseconds, if anything waits.

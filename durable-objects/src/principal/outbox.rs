@@ -3,8 +3,9 @@
 
 use super::Principal;
 use super::evidence::Kind;
+use super::turn::WakeState;
 use crate::commands::wake_queue::{Admission, Notice};
-use crate::effects::LogEvent;
+use crate::effects::{LogEvent, OwedNotice};
 use crate::error::CoreError;
 use crate::storage::{Store, StoreError};
 
@@ -15,42 +16,42 @@ pub const OUTBOX_RETRY_MS: i64 = 2_000;
 /// The longest pause between two tries, in milliseconds.
 const MAX_RETRY_MS: i64 = 60_000;
 
-/// The most notices delivered in one call.
+/// The most notices taken up at one alarm.
 const MAX_BATCH: i64 = 64;
 
-/// Notices for one queue, oldest first.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Batch {
-    /// The queue.
-    pub resident: String,
-    /// The notices, each with its outbox id.
-    pub notices: Vec<(i64, Notice)>,
-}
-
 impl<S: Store> Principal<'_, S> {
-    /// Owes a queue a notice. It is due at once; the alarm covers the case that this object dies before delivering it.
-    pub(super) fn owe(&mut self, resident: &str, notice: &Notice) -> Result<(), StoreError> {
-        let now_ms = self.environment.now_ms;
-        let notice =
-            serde_json::to_string(notice).map_err(|_| StoreError::Corrupt { what: "notice" })?;
-        self.store.execute(
-            "INSERT INTO outbox (resident, notice, due_ms, attempts) VALUES (?1, ?2, ?3, 0)",
-            &[resident.into(), (&notice).into(), now_ms.into()],
-        )?;
-        self.effects.flush = true;
-        self.effects.wake_at(now_ms.saturating_add(OUTBOX_RETRY_MS));
+    /// Owes a queue a notice, to be delivered right after the commit. The row is due later, for the case that this
+    /// object dies before the queue has answered.
+    pub(super) fn owe(&mut self, resident: &str, notice: Notice) -> Result<(), StoreError> {
+        let due_ms = self.environment.now_ms.saturating_add(OUTBOX_RETRY_MS);
+        let stored =
+            serde_json::to_string(&notice).map_err(|_| StoreError::Corrupt { what: "notice" })?;
+        let mut row = self
+            .store
+            .first(
+                "INSERT INTO outbox (resident, notice, due_ms, attempts) VALUES (?1, ?2, ?3, 0) \
+                 RETURNING outbox_id",
+                &[resident.into(), (&stored).into(), due_ms.into()],
+            )?
+            .ok_or(StoreError::Corrupt { what: "outbox" })?;
+        self.effects.notices.push(OwedNotice {
+            outbox_id: row.integer()?,
+            resident: resident.to_owned(),
+            notice,
+        });
+        self.effects.wake_at(due_ms);
         Ok(())
     }
 
+    /// What became of notices that a queue has answered for.
     pub(super) fn settle_notices(
         &mut self,
-        batch: &Batch,
-        admissions: &[Admission],
+        answered: &[(OwedNotice, Admission)],
     ) -> Result<(), CoreError> {
-        for ((outbox_id, notice), admission) in batch.notices.iter().zip(admissions) {
+        for (owed, admission) in answered {
             self.store.execute(
                 "DELETE FROM outbox WHERE outbox_id = ?1",
-                &[(*outbox_id).into()],
+                &[owed.outbox_id.into()],
             )?;
             if let (
                 Notice::Wake {
@@ -59,14 +60,11 @@ impl<S: Store> Principal<'_, S> {
                     ..
                 },
                 Admission::Overflow,
-            ) = (notice, admission)
+            ) = (&owed.notice, admission)
             {
                 self.store.execute(
                     "UPDATE claims SET wake_state = ?2 WHERE activation_id = ?1",
-                    &[
-                        (*activation_id).into(),
-                        super::turn::WakeState::Parked.code().into(),
-                    ],
+                    &[(*activation_id).into(), WakeState::Parked.code().into()],
                 )?;
                 self.record(
                     Kind::WakeFailed,
@@ -76,7 +74,7 @@ impl<S: Store> Principal<'_, S> {
                 )?;
                 self.effects.log.push(
                     LogEvent::new("wake_overflow")
-                        .with("resident", &batch.resident)
+                        .with("resident", &owed.resident)
                         .with("task_id", task_id),
                 );
             }
@@ -85,15 +83,17 @@ impl<S: Store> Principal<'_, S> {
     }
 }
 
-pub(super) fn due<S: Store>(store: &S, now_ms: i64) -> Result<Vec<Batch>, StoreError> {
+/// The notices that are due, oldest first. Each is postponed, for the case that the queue does not answer.
+pub(super) fn due<S: Store>(store: &S, now_ms: i64) -> Result<Vec<OwedNotice>, StoreError> {
     let rows = store.query(
-        "SELECT outbox_id, resident, notice, attempts FROM outbox WHERE due_ms <= ?1 ORDER BY outbox_id LIMIT ?2",
+        "SELECT outbox_id, resident, notice, attempts FROM outbox WHERE due_ms <= ?1 \
+         ORDER BY outbox_id LIMIT ?2",
         &[now_ms.into(), MAX_BATCH.into()],
     )?;
-    let mut batches: Vec<Batch> = Vec::new();
+    let mut due = Vec::with_capacity(rows.len());
     for mut row in rows {
-        let (outbox_id, resident, notice, attempts) =
-            (row.integer()?, row.text()?, row.text()?, row.integer()?);
+        let (outbox_id, resident, notice) = (row.integer()?, row.text()?, row.text()?);
+        let attempts = row.integer()?;
         let notice =
             serde_json::from_str(&notice).map_err(|_| StoreError::Corrupt { what: "notice" })?;
         let shift = u32::try_from(attempts.clamp(0, 5)).unwrap_or(5);
@@ -104,13 +104,11 @@ pub(super) fn due<S: Store>(store: &S, now_ms: i64) -> Result<Vec<Batch>, StoreE
             "UPDATE outbox SET due_ms = ?2, attempts = attempts + 1 WHERE outbox_id = ?1",
             &[outbox_id.into(), now_ms.saturating_add(pause_ms).into()],
         )?;
-        match batches.iter_mut().find(|batch| batch.resident == resident) {
-            Some(batch) => batch.notices.push((outbox_id, notice)),
-            None => batches.push(Batch {
-                resident,
-                notices: vec![(outbox_id, notice)],
-            }),
-        }
+        due.push(OwedNotice {
+            outbox_id,
+            resident,
+            notice,
+        });
     }
-    Ok(batches)
+    Ok(due)
 }

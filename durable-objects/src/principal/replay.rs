@@ -34,7 +34,7 @@ impl<S: Store> Principal<'_, S> {
             let principal = self.scope.principal.to_owned();
             self.owe(
                 &resident,
-                &Notice::Wake {
+                Notice::Wake {
                     principal,
                     activation_id,
                     task_id,

@@ -83,8 +83,7 @@ impl<'a, S: Store> WakeQueue<'a, S> {
         self.run(|queue| queue.admit_all(&command.notices))
     }
 
-    /// A session asks for a turn. Repeat [`WakeQueue::granted`] and this until it is [`Step::Turn`] or
-    /// [`Step::Nothing`].
+    /// A session asks for a turn. While the step is [`Step::Ask`], ask, and go on with [`WakeQueue::granted`].
     ///
     /// # Errors
     /// `SESSION_SUPERSEDED`, or a fault of the store.
@@ -92,12 +91,12 @@ impl<'a, S: Store> WakeQueue<'a, S> {
         self.run(|queue| queue.begin_take(&command.session))
     }
 
-    /// The principal has answered for the reserved turn.
+    /// The principal has answered for the reserved turn: the turn is handed out, or the next wake is tried.
     ///
     /// # Errors
     /// A fault of the store.
-    pub fn granted(self, turn_id: &str, reply: &GrantReply) -> Run<()> {
-        self.run(|queue| queue.finish_grant(turn_id, reply))
+    pub fn granted(self, turn_id: &str, session: &str, reply: &GrantReply) -> Run<Step> {
+        self.run(|queue| queue.finish_grant(turn_id, session, reply))
     }
 
     /// The principal could not be asked: the reservation is given up, and its wake waits a little.
@@ -154,6 +153,14 @@ impl<'a, S: Store> WakeQueue<'a, S> {
     /// A fault of the store.
     pub fn replayed(self, principal: &str, answered: bool) -> Run<()> {
         self.run(|queue| queue.finish_replay(principal, answered))
+    }
+
+    /// Whether a socket that begins to wait for this bell has already missed its ring.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    pub fn rings_already(&self, bell: &str) -> Result<bool, StoreError> {
+        self.bell_is_due(bell)
     }
 
     fn next_due(&mut self) -> Result<Due, CoreError> {

@@ -39,7 +39,7 @@ impl<S: Store> WakeQueue<'_, S> {
             return match turn.phase {
                 // The answer to an earlier take was lost: the same turn, under a fresh token.
                 Phase::Live if turn.session == session => {
-                    let token = self.mint(&turn.turn_id)?;
+                    let token = self.mint(&turn.turn_id);
                     self.store.execute(
                         "UPDATE turn SET secret_sha256 = ?1, due_ms = ?2",
                         &[(&hash_of(&token)?).into(), self.lease_end_ms().into()],
@@ -124,26 +124,31 @@ impl<S: Store> WakeQueue<'_, S> {
     pub(super) fn finish_grant(
         &mut self,
         turn_id: &str,
+        session: &str,
         reply: &GrantReply,
-    ) -> Result<(), CoreError> {
-        let Some(turn) = self
+    ) -> Result<Step, CoreError> {
+        let reserved = self
             .turn()?
-            .filter(|turn| turn.turn_id == turn_id && turn.phase == Phase::Reserved)
-        else {
-            return Ok(());
+            .filter(|turn| turn.turn_id == turn_id && turn.phase == Phase::Reserved);
+        let Some(turn) = reserved else {
+            // Canceled or superseded while the principal was asked.
+            return Ok(Step::Nothing);
         };
         match reply {
             GrantReply::Granted {
                 context_id,
                 delivery,
             } => {
+                let token = self.mint(turn_id);
                 self.store.execute(
-                    "UPDATE turn SET phase = ?1, context_id = ?2, delivery = ?3, due_ms = ?4",
+                    "UPDATE turn SET phase = ?1, context_id = ?2, delivery = ?3, due_ms = ?4, \
+                     secret_sha256 = ?5",
                     &[
                         Phase::Live.code().into(),
                         context_id.into(),
                         (*delivery).into(),
                         self.lease_end_ms().into(),
+                        (&hash_of(&token)?).into(),
                     ],
                 )?;
                 self.effects.log.push(
@@ -153,13 +158,33 @@ impl<S: Store> WakeQueue<'_, S> {
                         .with("task_id", &turn.task_id)
                         .with("delivery", delivery),
                 );
+                Ok(Step::Turn(Turn {
+                    turn_id: turn.turn_id,
+                    task_id: turn.task_id,
+                    context_id: context_id.clone(),
+                    delivery: *delivery,
+                    lease_ms: self.lease_ms,
+                    token,
+                }))
             }
             GrantReply::Stale => {
                 self.store.execute("DELETE FROM turn", &[])?;
-                self.effects.rings.push(WAKE_BELL.to_owned());
+                self.reserve(session)
             }
         }
-        Ok(())
+    }
+
+    /// Whether a bell should ring for a socket that has only now begun to wait.
+    pub(super) fn bell_is_due(&self, bell: &str) -> Result<bool, StoreError> {
+        let turn = self.turn()?;
+        if bell == WAKE_BELL {
+            let ready = self.store.first(
+                "SELECT 1 FROM wakes WHERE not_before_ms IS NULL LIMIT 1",
+                &[],
+            )?;
+            return Ok(turn.is_none() && ready.is_some());
+        }
+        Ok(!turn.is_some_and(|turn| turn_bell(&turn.turn_id) == bell && turn.phase == Phase::Live))
     }
 
     pub(super) fn release(&mut self, turn_id: &str) -> Result<(), CoreError> {
@@ -185,12 +210,8 @@ impl<S: Store> WakeQueue<'_, S> {
         self.environment.now_ms.saturating_add(self.lease_ms)
     }
 
-    fn mint(&mut self, turn_id: &str) -> Result<String, CoreError> {
-        Ok(mint_turn_token(
-            self.resident,
-            turn_id,
-            &self.environment.ids.secret(),
-        ))
+    fn mint(&mut self, turn_id: &str) -> String {
+        mint_turn_token(self.resident, turn_id, &self.environment.ids.secret())
     }
 }
 
