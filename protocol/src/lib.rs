@@ -29,6 +29,7 @@ pub mod send;
 pub mod sse;
 pub mod state;
 pub mod time;
+pub mod untrusted;
 
 pub mod card;
 pub mod configuration;
