@@ -14,5 +14,5 @@ pub struct Environment<'a> {
     /// Unix milliseconds. May jump, also backwards, between commands.
     pub now_ms: i64,
     /// Fresh identifiers.
-    pub ids: &'a mut (dyn Ids + 'a),
+    pub ids: &'a mut (dyn Ids + 'static),
 }

@@ -8,7 +8,7 @@ import {
   __wbg_reset_state as newInstance,
   fetch as answer,
   onInstanceLost,
-} from "worker-core";
+} from "../../build/wasm/index.js";
 
 let generation = 0;
 let lost = false;

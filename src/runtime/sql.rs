@@ -92,20 +92,21 @@ impl Transactional for Database {
         let mut work = Some(work);
         let mut outcome = None;
         let committed = {
-            let mut callback = AssertUnwindSafe(|| {
-                let Some(work) = work.take() else {
+            let mut slots = AssertUnwindSafe((&mut work, &mut outcome));
+            self.storage.js_transaction_sync(&mut move || {
+                let slots = &mut slots;
+                let Some(work) = slots.0.0.take() else {
                     return Ok(JsValue::UNDEFINED);
                 };
                 let ended = catch_unwind(AssertUnwindSafe(|| work(self)));
                 let keep = matches!(ended, Ok(Ok(_)));
-                outcome = Some(ended);
+                *slots.0.1 = Some(ended);
                 if keep {
                     Ok(JsValue::UNDEFINED)
                 } else {
                     Err(JsValue::NULL)
                 }
-            });
-            self.storage.js_transaction_sync(&mut *callback)
+            })
         };
         match (outcome, committed) {
             (Some(Err(panic)), _) => resume_unwind(panic),

@@ -9,11 +9,12 @@ use protocol::extensions::{
     Activated, ELICITATION_URI, Extension, OUTFITTER_TASK_KEY, OUTFITTER_TASK_URI,
 };
 use protocol::state;
+use protocol::untrusted::{self, TaskView};
 use serde_json::{Value as Json, json};
 
-use super::task::{Task, push_string, raw};
+use super::task::{Task, artifacts, history, push_string, raw};
 use super::{Principal, read};
-use crate::commands::principal::{Output, Tool, ToolReply, UseTool};
+use crate::commands::principal::{Output, Tool, ToolReply, UseTool, View};
 use crate::effects::{Frame, FrameKind};
 use crate::error::CoreError;
 use crate::storage::{Store, StoreError};
@@ -206,14 +207,75 @@ impl<S: Store> Principal<'_, S> {
         Ok(Activated::from(u8::try_from(bits).unwrap_or(0)))
     }
 
+    /// The task as the resident reads it: structured, or as text between untrusted-content markers.
     fn read_for_resident(&self, task: &Task, structured: bool) -> Result<ToolReply, CoreError> {
         if structured {
             return Ok(ToolReply::Structured(raw(
-                task.render(self.store, &Default::default())?
+                task.render(self.store, &View::default())?
             )?));
         }
-        Ok(ToolReply::Text(
-            task.render(self.store, &Default::default())?,
-        ))
+        let messages = parse_all(&history(self.store, &task.task_id, None)?)?;
+        let artifacts = parse_all(&artifacts(self.store, &task.task_id)?)?;
+        let extensions: Vec<String> = self
+            .activated(task)?
+            .iter()
+            .map(|extension| extension.uri().to_owned())
+            .collect();
+        let accepted_output_modes = self.accepted_output_modes(task)?;
+        let reference_task_ids = newest_references(&messages);
+        Ok(ToolReply::Text(untrusted::render(&TaskView {
+            task_id: &task.task_id,
+            context_id: &task.context_id,
+            state: &task.state,
+            messages: &messages,
+            artifacts: &artifacts,
+            extensions: &extensions,
+            accepted_output_modes: &accepted_output_modes,
+            reference_task_ids: &reference_task_ids,
+            max_bytes: untrusted::MAX_BYTES,
+        })))
     }
+
+    fn accepted_output_modes(&self, task: &Task) -> Result<Vec<String>, CoreError> {
+        let row = self.store.first(
+            "SELECT accepted_output_modes FROM claims WHERE activation_id = ?1",
+            &[task.activation_id.into()],
+        )?;
+        match row
+            .map(|mut row| row.optional_text())
+            .transpose()?
+            .flatten()
+        {
+            None => Ok(Vec::new()),
+            Some(modes) => serde_json::from_str(&modes).map_err(|_| {
+                StoreError::Corrupt {
+                    what: "output modes",
+                }
+                .into()
+            }),
+        }
+    }
+}
+
+fn parse_all(stored: &[String]) -> Result<Vec<Json>, CoreError> {
+    stored
+        .iter()
+        .map(|json| {
+            serde_json::from_str(json).map_err(|_| StoreError::Corrupt { what: "message" }.into())
+        })
+        .collect()
+}
+
+/// What the caller's newest message refers to.
+fn newest_references(messages: &[Json]) -> Vec<String> {
+    messages
+        .iter()
+        .rev()
+        .find(|message| message.get("role").and_then(Json::as_str) == Some("ROLE_USER"))
+        .and_then(|message| message.get("referenceTaskIds"))
+        .and_then(Json::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(|id| id.as_str().map(str::to_owned))
+        .collect()
 }

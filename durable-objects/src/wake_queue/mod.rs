@@ -17,7 +17,7 @@ mod turn;
 
 pub use admission::MAX_PENDING;
 pub use take::Step;
-pub use turn::{Checked, Ending};
+pub use turn::{Checked, EndReport, Ending, name as disposition_name};
 
 use crate::commands::principal::{Disposition, GrantReply};
 use crate::commands::wake_queue::{
@@ -153,6 +153,14 @@ impl<'a, S: Store> WakeQueue<'a, S> {
     /// A fault of the store.
     pub fn replayed(self, principal: &str, answered: bool) -> Run<()> {
         self.run(|queue| queue.finish_replay(principal, answered))
+    }
+
+    /// When the alarm must go off next, in Unix milliseconds, if anything waits.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    pub fn due_ms(&self) -> Result<Option<i64>, StoreError> {
+        self.next_due_ms()
     }
 
     /// Whether a socket that begins to wait for this bell has already missed its ring.

@@ -1,0 +1,148 @@
+//! `message:send` (specification section 3.1.1).
+
+use durable_objects::commands::principal::{GetTask, Send, SendReply, TaskReply, View, Watch};
+use durable_objects::effects::FrameKind;
+use protocol::digest::message_digest;
+use protocol::error::A2aError;
+use protocol::http::check_content_type;
+use protocol::send::{Configuration, SendRequest};
+use serde_json::value::RawValue;
+
+use super::A2aCall;
+use crate::reply::{Failure, Handled};
+use crate::runtime::clock;
+use crate::runtime::frames::{Frames, Next};
+use crate::runtime::log;
+use crate::runtime::timer;
+
+/// The pause before a watch that broke is opened again, in milliseconds.
+const REOPEN_MS: u32 = 200;
+
+/// Accepts a message, and waits for its task to settle unless the caller asked for an answer at once.
+///
+/// # Errors
+/// What the contract refuses, in its shape.
+pub async fn send(call: &A2aCall<'_>) -> Handled {
+    let (reply, configuration) = accept(call).await?;
+    match reply {
+        SendReply::Message(message) => call.answer(&wrapped("message", &message)),
+        SendReply::Task(task) if task.settled || configuration.return_immediately => {
+            call.answer(&wrapped("task", &task.task))
+        }
+        SendReply::Task(task) => {
+            let view = call.view(configuration.history_length)?;
+            let settled = wait(call, &task, &view).await?;
+            call.answer(&settled)
+        }
+    }
+}
+
+/// Reads, validates and accepts the request's message.
+///
+/// # Errors
+/// What the contract refuses, in its shape.
+pub async fn accept(call: &A2aCall<'_>) -> Result<(SendReply, Configuration), Failure> {
+    let exchange = call.exchange;
+    let body = exchange.body().await?;
+    check_content_type(
+        exchange.request.header("content-type").as_deref(),
+        body.is_empty(),
+    )?;
+    let SendRequest {
+        mut message,
+        configuration,
+        ..
+    } = SendRequest::parse(&body)?;
+    let digest = message_digest(&message);
+    let (context_id, task_id) = (message.context_id.take(), message.task_id.take());
+    let stored = serde_json::to_string(&message)
+        .and_then(RawValue::from_string)
+        .map_err(|error| {
+            log::error("message_not_written", &[("reason", &error.to_string())]);
+            A2aError::internal()
+        })?;
+    let command = Send {
+        message_id: message.message_id,
+        digest,
+        message: stored,
+        context_id,
+        task_id,
+        accepted_output_modes: configuration.accepted_output_modes.clone(),
+        extensions: call.activated,
+        view: call.view(configuration.history_length)?,
+    };
+    let reply = exchange
+        .objects
+        .principal(call.principal, call.resident, command)
+        .await??;
+    Ok((reply, configuration))
+}
+
+/// Waits until the task settles, at most the blocking timeout, and gives the response body (seed *A blocking send is
+/// bounded*). A watch that breaks is opened again: the task goes on whatever becomes of it.
+async fn wait(call: &A2aCall<'_>, task: &TaskReply, view: &View) -> Result<String, Failure> {
+    let exchange = call.exchange;
+    let timeout_ms = exchange.config.blocking_timeout_ms;
+    let deadline_ms = clock::now_ms().saturating_add(i64::from(timeout_ms));
+    let watch = Watch {
+        task_id: task.task_id.clone(),
+        subscribe: false,
+        view: view.clone(),
+    };
+    loop {
+        let socket = exchange.objects.watch(call.principal, &watch).await?;
+        let frames = Frames::new(&socket, exchange.config.tick_ms);
+        let mut is_snapshot = true;
+        loop {
+            match frames.next(remaining_ms(deadline_ms)).await {
+                Next::Frame(frame) => match settling(&frame) {
+                    Some(snapshot) if is_snapshot => return Ok(snapshot.to_owned()),
+                    Some(_) => return current(call, task, view).await,
+                    None => is_snapshot = false,
+                },
+                Next::Deadline => return current(call, task, view).await,
+                Next::Closed => break,
+            }
+        }
+        if remaining_ms(deadline_ms) == 0 {
+            return current(call, task, view).await;
+        }
+        timer::sleep(REOPEN_MS).await;
+    }
+}
+
+/// The frame's JSON, if it settles the task.
+fn settling(frame: &str) -> Option<&str> {
+    let mut characters = frame.chars();
+    let kind = characters.next().and_then(FrameKind::from_letter)?;
+    (kind != FrameKind::Progress).then_some(characters.as_str())
+}
+
+async fn current(call: &A2aCall<'_>, task: &TaskReply, view: &View) -> Result<String, Failure> {
+    let command = GetTask {
+        task_id: task.task_id.clone(),
+        view: view.clone(),
+    };
+    let reply = call
+        .exchange
+        .objects
+        .principal(call.principal, call.resident, command)
+        .await??;
+    Ok(wrapped("task", &reply.task))
+}
+
+fn remaining_ms(deadline_ms: i64) -> u32 {
+    u32::try_from(deadline_ms.saturating_sub(clock::now_ms())).unwrap_or(0)
+}
+
+/// `{"<field>": <json>}`.
+pub fn wrapped(field: &str, json: &RawValue) -> String {
+    let json = json.get();
+    let mut body = String::with_capacity(json.len().saturating_add(16));
+    body.push_str("{\"");
+    body.push_str(field);
+    body.push_str("\":");
+    body.push_str(json);
+    body.push('}');
+    body
+}

@@ -1,0 +1,102 @@
+//! `message:stream` and `:subscribe` (specification sections 3.1.2 and 3.1.6).
+//!
+//! Nothing is streamed before the first frame is at hand, so every refusal is a plain JSON error.
+
+use durable_objects::commands::principal::{SendReply, Watch};
+use durable_objects::effects::FrameKind;
+use protocol::query::GetTaskQuery;
+use protocol::sse;
+
+use super::send::{accept, wrapped};
+use super::{A2aCall, tasks};
+use crate::reply::Handled;
+use crate::runtime::response::respond;
+use crate::runtime::stream::{Event, respond_with_stream};
+
+/// Accepts a message and streams its task until it settles.
+///
+/// # Errors
+/// What the contract refuses, in its shape.
+pub async fn send_streaming(call: &A2aCall<'_>) -> Handled {
+    let (reply, configuration) = accept(call).await?;
+    match reply {
+        SendReply::Message(message) => {
+            let headers = call.headers();
+            let mut headers: Vec<_> = headers
+                .iter()
+                .map(|(name, value)| (*name, value.as_str()))
+                .collect();
+            headers.push(("content-type", sse::CONTENT_TYPE));
+            headers.push(("cache-control", protocol::http::STREAM_CACHE_CONTROL));
+            let body = sse::frame(&wrapped("message", &message));
+            Ok(respond(200, &headers, Some(&body))?)
+        }
+        SendReply::Task(task) => {
+            let watch = Watch {
+                task_id: task.task_id,
+                subscribe: false,
+                view: call.view(configuration.history_length)?,
+            };
+            stream(call, &watch).await
+        }
+    }
+}
+
+/// Streams a task that is not terminal until it is.
+///
+/// # Errors
+/// `TASK_NOT_FOUND`, `UNSUPPORTED_OPERATION` for a terminal task, or an invalid request.
+pub async fn subscribe(call: &A2aCall<'_>, task_id: &str) -> Handled {
+    if call.exchange.line.method == "POST" {
+        tasks::read_optional_body(call, task_id).await?;
+    }
+    let query = GetTaskQuery::parse(call.exchange.query())?;
+    let watch = Watch {
+        task_id: task_id.to_owned(),
+        subscribe: true,
+        view: call.view(query.history_length)?,
+    };
+    stream(call, &watch).await
+}
+
+async fn stream(call: &A2aCall<'_>, watch: &Watch) -> Handled {
+    let exchange = call.exchange;
+    let socket = exchange.objects.watch(call.principal, watch).await?;
+    let headers = call.headers();
+    let headers: Vec<_> = headers
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
+    let until_terminal = watch.subscribe;
+    respond_with_stream(
+        &socket,
+        &headers,
+        exchange.config.tick_ms,
+        exchange.context,
+        move |frame| event(&frame, until_terminal),
+    )
+    .map_err(|error| {
+        socket.close(1011, "");
+        error.into()
+    })
+}
+
+/// What a watcher's frame becomes on the wire. A stream of a message ends when its task settles, a subscription when it
+/// is terminal (DESIGN *Subscribe*).
+fn event(frame: &str, until_terminal: bool) -> Event {
+    let mut characters = frame.chars();
+    let Some(kind) = characters.next().and_then(FrameKind::from_letter) else {
+        return Event::Skip;
+    };
+    let text = sse::frame(characters.as_str());
+    let last = match kind {
+        FrameKind::Progress => false,
+        FrameKind::Interrupted => !until_terminal,
+        FrameKind::Terminal => true,
+    };
+    if last {
+        Event::Last(text)
+    } else {
+        Event::More(text)
+    }
+}

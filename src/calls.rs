@@ -1,0 +1,175 @@
+//! Calls to objects, typed: which binding, which object, what is asked and what is answered, each written once.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use durable_objects::commands::Call;
+use durable_objects::commands::principal::{PrincipalCommand, Watch};
+use durable_objects::commands::wake_queue::WakeQueueCommand;
+use durable_objects::wake_queue::{WAKE_BELL, turn_bell};
+use protocol::error::A2aError;
+use protocol::ids::is_identifier;
+use serde::de::DeserializeOwned;
+
+use crate::config;
+use crate::objects::PrincipalObject;
+use crate::runtime::env::{Env, Namespace};
+use crate::runtime::frames::{self, OpenError};
+use crate::runtime::object_call::{CallError, invoke};
+use crate::runtime::sockets::WebSocket;
+
+const WATCH: &str = "/watch/";
+const BELL: &str = "/bell/";
+
+/// Both object namespaces, and how long a call to one may take.
+pub struct Objects {
+    principals: Option<Namespace>,
+    wake_queues: Option<Namespace>,
+    deadline_ms: u32,
+}
+
+impl Objects {
+    /// The deployment's.
+    pub fn of(env: &Env) -> Self {
+        Self {
+            principals: env.namespace("PRINCIPAL"),
+            wake_queues: env.namespace("WAKE_QUEUE"),
+            deadline_ms: config::object_timeout_ms(env),
+        }
+    }
+
+    /// Asks a principal's object.
+    ///
+    /// # Errors
+    /// [`CallError`] where it gave no answer; inside, what it refused.
+    pub async fn principal<C>(
+        &self,
+        principal: &str,
+        resident: &str,
+        command: C,
+    ) -> Result<Result<C::Reply, A2aError>, CallError>
+    where
+        C: Call<Object = PrincipalCommand>,
+    {
+        decode(&self.principal_answer(principal, resident, command).await?)
+    }
+
+    /// Asks a principal's object, and gives the text of its answer unread.
+    ///
+    /// # Errors
+    /// [`CallError`] where it gave none.
+    pub async fn principal_answer<C>(
+        &self,
+        principal: &str,
+        resident: &str,
+        command: C,
+    ) -> Result<String, CallError>
+    where
+        C: Call<Object = PrincipalCommand>,
+    {
+        let objects = self
+            .principals
+            .as_ref()
+            .ok_or_else(|| missing("PRINCIPAL"))?;
+        let command = PrincipalObject::encode(principal, resident, command)
+            .map_err(|error| unusable(&error))?;
+        invoke(objects, principal, &command, self.deadline_ms).await
+    }
+
+    /// Asks a resident's queue.
+    ///
+    /// # Errors
+    /// As [`Objects::principal`].
+    pub async fn wake_queue<C>(
+        &self,
+        resident: &str,
+        command: C,
+    ) -> Result<Result<C::Reply, A2aError>, CallError>
+    where
+        C: Call<Object = WakeQueueCommand>,
+    {
+        let objects = self
+            .wake_queues
+            .as_ref()
+            .ok_or_else(|| missing("WAKE_QUEUE"))?;
+        let command =
+            serde_json::to_string(&command.into_object()).map_err(|error| unusable(&error))?;
+        // A queue may have to ask a principal first, which has a deadline of its own.
+        let deadline_ms = self.deadline_ms.saturating_mul(2);
+        decode(&invoke(objects, resident, &command, deadline_ms).await?)
+    }
+
+    /// Opens a watch on a task of the principal.
+    ///
+    /// # Errors
+    /// [`OpenError`]; where it was refused, [`refusal`] reads why.
+    pub async fn watch(&self, principal: &str, watch: &Watch) -> Result<WebSocket, OpenError> {
+        let objects = self
+            .principals
+            .as_ref()
+            .ok_or_else(|| missing("PRINCIPAL"))?;
+        let watch = serde_json::to_string(watch).map_err(|error| unusable(&error))?;
+        let path = format!("{WATCH}{}", URL_SAFE_NO_PAD.encode(watch));
+        frames::open(objects, principal, &path, self.deadline_ms).await
+    }
+
+    /// Waits at a resident's doorbell for a wake, or for the end of a turn.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    pub async fn bell(&self, resident: &str, bell: &str) -> Result<WebSocket, OpenError> {
+        let objects = self
+            .wake_queues
+            .as_ref()
+            .ok_or_else(|| missing("WAKE_QUEUE"))?;
+        frames::open(
+            objects,
+            resident,
+            &format!("{BELL}{bell}"),
+            self.deadline_ms,
+        )
+        .await
+    }
+}
+
+/// What a watch's upgrade asks.
+pub fn watch_from_path(path: &str) -> Option<Watch> {
+    let watch = URL_SAFE_NO_PAD.decode(path.strip_prefix(WATCH)?).ok()?;
+    serde_json::from_slice(&watch).ok()
+}
+
+/// The bell that an upgrade waits at.
+pub fn bell_from_path(path: &str) -> Option<&str> {
+    let bell = path.strip_prefix(BELL)?;
+    let known = bell == WAKE_BELL
+        || bell
+            .strip_prefix("turn:")
+            .is_some_and(|turn_id| is_identifier(turn_id) && turn_bell(turn_id) == bell);
+    known.then_some(bell)
+}
+
+/// Why an object refused an upgrade.
+pub fn refusal(text: &str) -> Option<A2aError> {
+    serde_json::from_str::<Result<(), A2aError>>(text)
+        .ok()?
+        .err()
+}
+
+fn decode<T: DeserializeOwned>(answer: &str) -> Result<Result<T, A2aError>, CallError> {
+    serde_json::from_str(answer).map_err(|error| unusable(&error))
+}
+
+fn unusable(error: &serde_json::Error) -> CallError {
+    CallError::Object {
+        retryable: false,
+        overloaded: false,
+        message: format!("call or answer not understood: {error}"),
+    }
+}
+
+fn missing(binding: &str) -> CallError {
+    CallError::Object {
+        retryable: false,
+        overloaded: false,
+        message: format!("the binding {binding} is missing"),
+    }
+}

@@ -1,0 +1,327 @@
+//! The PrincipalObject class.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use durable_objects::commands::Call;
+use durable_objects::commands::principal::{PrincipalCall, PrincipalCommand, Watch};
+use durable_objects::commands::wake_queue::{Admission, Notify};
+use durable_objects::effects::{Effects, Frame, OwedNotice};
+use durable_objects::error::CoreError;
+use durable_objects::principal::{self, Timer};
+use durable_objects::storage::{StoreError, Transactional, migrations};
+use js_sys::Promise;
+use wasm_bindgen::prelude::*;
+
+use super::alarm::Alarm;
+use super::{answer, fault, refused, with_environment, write_log};
+use crate::calls::{self, Objects};
+use crate::runtime::clock;
+use crate::runtime::env::Env;
+use crate::runtime::log;
+use crate::runtime::promise::promise;
+use crate::runtime::request::Request;
+use crate::runtime::response::{Response, respond};
+use crate::runtime::sockets::WebSocket;
+use crate::runtime::sql::Database;
+use crate::runtime::storage::ObjectState;
+
+/// How often watchers are looked through while there are any, in milliseconds. Each look wakes the object.
+const WATCHER_SWEEP_MS: i64 = 300_000;
+
+/// The age of a last ping at which a watcher is given up, in milliseconds: several ticks of the Worker's.
+const WATCHER_SILENCE_MS: i64 = 90_000;
+
+/// The pause before the alarm is tried again after a fault, in milliseconds.
+const FAULT_PAUSE_MS: i64 = 5_000;
+
+/// The most notices delivered to a queue in one call.
+const MAX_BATCH: usize = 64;
+
+/// One principal's object.
+#[wasm_bindgen]
+pub struct PrincipalObject(Rc<Inner>);
+
+struct Inner {
+    state: ObjectState,
+    database: Database,
+    objects: Objects,
+    alarm: Alarm,
+    /// Notices committed and not handed to their queue yet.
+    owed: RefCell<Vec<OwedNotice>>,
+    delivering: Cell<bool>,
+}
+
+#[wasm_bindgen]
+impl PrincipalObject {
+    /// Brings the schema up to date and re-arms the alarm for whatever a former life left to do.
+    ///
+    /// # Errors
+    /// Where the storage can't be used: every call to the object then fails the same way.
+    #[wasm_bindgen(constructor)]
+    pub fn new(state: ObjectState, env: &Env) -> Result<Self, JsValue> {
+        let storage = state.storage();
+        let start = || -> Result<Inner, StoreError> {
+            let database = storage.database()?;
+            migrations::migrate(&database, migrations::PRINCIPAL)?;
+            let alarm = Alarm::new(&storage);
+            if let Some(due_ms) = principal::next_due_ms(&database)? {
+                alarm.no_later_than(due_ms)?;
+            }
+            Ok(Inner {
+                database,
+                objects: Objects::of(env),
+                alarm,
+                owed: RefCell::default(),
+                delivering: Cell::new(false),
+                state: state.clone(),
+            })
+        };
+        let inner = start().map_err(|error| fault("object_not_started", &error.to_string()))?;
+        inner.state.answer_pings()?;
+        Ok(Self(Rc::new(inner)))
+    }
+
+    /// One `PrincipalCall`, as JSON; its answer likewise.
+    ///
+    /// # Errors
+    /// A fault of ours, already logged.
+    pub fn call(&self, command: &str) -> Result<String, JsValue> {
+        let call: PrincipalCall = serde_json::from_str(command)
+            .map_err(|error| fault("command_not_read", &error.to_string()))?;
+        let outcome = self.0.database.transaction(|database| {
+            with_environment(|environment| principal::handle(database, environment, &call))
+        });
+        answer(match outcome {
+            Ok((reply, effects)) => {
+                Inner::carry_out(&self.0, effects)?;
+                Ok(reply)
+            }
+            Err(error) => Err(error),
+        })
+    }
+
+    /// A watcher's upgrade: the snapshot goes out in the step that lets the watcher in.
+    ///
+    /// # Errors
+    /// A fault of ours, already logged.
+    pub fn fetch(&self, request: &Request) -> Result<Response, JsValue> {
+        let line = request.line();
+        let watch: Watch =
+            calls::watch_from_path(&line.path).ok_or_else(|| fault("watch_not_read", "path"))?;
+        self.0.watch(&watch)
+    }
+
+    /// What is due now.
+    pub fn alarm(&self) -> Promise {
+        let inner = Rc::clone(&self.0);
+        promise(async move {
+            inner.alarm.gone_off();
+            if let Err(error) = Inner::do_what_is_due(&inner).await {
+                log::error("alarm_failed", &[("reason", &error.to_string())]);
+                let again_ms = clock::now_ms().saturating_add(FAULT_PAUSE_MS);
+                if let Err(error) = inner.alarm.no_later_than(again_ms) {
+                    log::error("alarm_not_set", &[("reason", &error.to_string())]);
+                }
+            }
+            Ok(JsValue::UNDEFINED)
+        })
+    }
+
+    /// Watchers have nothing to say but pings, which the platform answers.
+    #[wasm_bindgen(js_name = webSocketMessage)]
+    pub fn web_socket_message(&self, _socket: &WebSocket, _message: &JsValue) {}
+
+    /// The Worker has closed its end: closing ours ends the watcher.
+    #[wasm_bindgen(js_name = webSocketClose)]
+    pub fn web_socket_close(&self, socket: &WebSocket) {
+        socket.close(1000, "");
+    }
+
+    /// The connection to the Worker broke.
+    #[wasm_bindgen(js_name = webSocketError)]
+    pub fn web_socket_error(&self, socket: &WebSocket) {
+        socket.close(1011, "");
+    }
+}
+
+impl Inner {
+    fn carry_out(this: &Rc<Self>, effects: Effects) -> Result<(), JsValue> {
+        if let Some(at_ms) = effects.alarm_ms {
+            this.alarm
+                .no_later_than(at_ms)
+                .map_err(|error| fault("alarm_not_set", &error.to_string()))?;
+        }
+        for frame in &effects.frames {
+            this.send(frame);
+        }
+        write_log(&effects.log);
+        if !effects.notices.is_empty() {
+            this.owed.borrow_mut().extend(effects.notices);
+            Self::deliver_soon(this);
+        }
+        Ok(())
+    }
+
+    fn send(&self, frame: &Frame) {
+        let mut text = String::with_capacity(frame.json.len().saturating_add(1));
+        text.push(frame.kind.letter());
+        text.push_str(&frame.json);
+        self.state.broadcast(&frame.task_id, &text);
+    }
+
+    /// Hands owed notices to their queues, one call at a time, so that those of a burst travel together.
+    fn deliver_soon(this: &Rc<Self>) {
+        if this.delivering.replace(true) {
+            return;
+        }
+        let inner = Rc::clone(this);
+        let delivery = promise(async move {
+            while let Some((resident, batch)) = inner.next_batch() {
+                Self::deliver(&inner, resident, batch).await;
+            }
+            inner.delivering.set(false);
+            Ok(JsValue::UNDEFINED)
+        });
+        if let Err(error) = this.state.wait_until(&delivery) {
+            log::error("delivery_not_kept", &[("reason", &error.to_string())]);
+        }
+    }
+
+    fn next_batch(&self) -> Option<(String, Vec<OwedNotice>)> {
+        let mut owed = self.owed.borrow_mut();
+        let resident = owed.first()?.resident.clone();
+        let (batch, rest): (Vec<_>, Vec<_>) = owed
+            .drain(..)
+            .partition(|notice| notice.resident == resident);
+        *owed = rest;
+        let mut batch = batch;
+        if batch.len() > MAX_BATCH {
+            let later = batch.split_off(MAX_BATCH);
+            owed.extend(later);
+        }
+        Some((resident, batch))
+    }
+
+    /// What is not answered stays in the outbox, and the alarm tries it again.
+    async fn deliver(this: &Rc<Self>, resident: String, batch: Vec<OwedNotice>) {
+        let notify = Notify {
+            resident: resident.clone(),
+            notices: batch.iter().map(|owed| owed.notice.clone()).collect(),
+        };
+        let admissions: Vec<Admission> = match this.objects.wake_queue(&resident, notify).await {
+            Ok(Ok(admissions)) => admissions,
+            Ok(Err(error)) => {
+                return log::error("notify_refused", &[("reason", &error.to_string())]);
+            }
+            Err(error) => {
+                return log::error(
+                    "notify_failed",
+                    &[("resident", &resident), ("reason", &error.to_string())],
+                );
+            }
+        };
+        let answered: Vec<_> = batch.into_iter().zip(admissions).collect();
+        let outcome = this.database.transaction(|database| {
+            with_environment(|environment| {
+                principal::notices_answered(database, environment, &answered)
+            })
+        });
+        let carried_out = match outcome {
+            Ok(effects) => Self::carry_out(this, effects),
+            Err(error) => Err(fault("storage_failed", &error.to_string())),
+        };
+        // A fault is logged where it arose; the outbox still holds what it concerns.
+        drop(carried_out);
+    }
+
+    async fn do_what_is_due(this: &Rc<Self>) -> Result<(), CoreError> {
+        let now_ms = clock::now_ms();
+        let (due, sweep) = this.database.transaction(|database| {
+            Ok::<_, StoreError>((
+                principal::due_notices(database, now_ms)?,
+                principal::take_timer(database, Timer::WatcherSweep, now_ms)?,
+            ))
+        })?;
+        if sweep {
+            this.sweep_watchers(now_ms)?;
+        }
+        if !due.is_empty() {
+            this.owed.borrow_mut().extend(due);
+            Self::deliver_soon(this);
+        }
+        if let Some(due_ms) = principal::next_due_ms(&this.database)? {
+            this.alarm.no_later_than(due_ms)?;
+        }
+        Ok(())
+    }
+
+    fn watch(&self, watch: &Watch) -> Result<Response, JsValue> {
+        let snapshot =
+            match principal::watch(&self.database, &watch.task_id, &watch.view, watch.subscribe) {
+                Ok(snapshot) => snapshot,
+                Err(CoreError::Refused(error)) => {
+                    return respond(error.http_status(), &[], Some(&refused(&error)?));
+                }
+                Err(CoreError::Store(error)) => {
+                    return Err(fault("storage_failed", &error.to_string()));
+                }
+            };
+        let now_ms = clock::now_ms();
+        let accepted = self
+            .state
+            .accept(&[&watch.task_id], Some(&now_ms.to_string()))?;
+        let mut frame = String::with_capacity(snapshot.json.len().saturating_add(1));
+        frame.push(snapshot.kind.letter());
+        frame.push_str(&snapshot.json);
+        accepted.socket.send(&frame);
+        self.expect_sweep(now_ms)
+            .map_err(|error| fault("storage_failed", &error.to_string()))?;
+        Ok(accepted.response)
+    }
+
+    fn expect_sweep(&self, now_ms: i64) -> Result<(), StoreError> {
+        let due_ms = now_ms.saturating_add(WATCHER_SWEEP_MS);
+        principal::set_timer(&self.database, Timer::WatcherSweep, due_ms)?;
+        self.alarm.no_later_than(due_ms)
+    }
+
+    /// Closes watchers whose Worker has not pinged for long: a client's disconnect is not always reported.
+    fn sweep_watchers(&self, now_ms: i64) -> Result<(), StoreError> {
+        let mut remaining = false;
+        for socket in self.state.sockets(None) {
+            let seen_ms = self.state.last_ping_ms(&socket).or_else(|| {
+                socket
+                    .attachment()
+                    .and_then(|opened_ms| opened_ms.parse().ok())
+            });
+            if seen_ms.is_some_and(|seen| now_ms.saturating_sub(seen) < WATCHER_SILENCE_MS) {
+                remaining = true;
+            } else {
+                socket.close(1001, "silent");
+            }
+        }
+        if remaining {
+            self.expect_sweep(now_ms)?;
+        }
+        Ok(())
+    }
+}
+
+impl PrincipalObject {
+    /// What the object's `call` reads.
+    pub(crate) fn encode<C>(
+        principal: &str,
+        resident: &str,
+        command: C,
+    ) -> Result<String, serde_json::Error>
+    where
+        C: Call<Object = PrincipalCommand>,
+    {
+        serde_json::to_string(&PrincipalCall {
+            principal: principal.to_owned(),
+            resident: resident.to_owned(),
+            command: command.into_object(),
+        })
+    }
+}

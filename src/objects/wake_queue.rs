@@ -1,0 +1,357 @@
+//! The WakeQueueObject class.
+//!
+//! A waiting resident is a hibernating WebSocket, the doorbell: it holds nothing in memory, and a ring carries nothing.
+//! What it announces is taken by a call of its own, so a resident that is gone is never granted a turn.
+
+use std::rc::Rc;
+
+use durable_objects::commands::principal::{Disposition, EndTurn, GrantReply, Replay, UseTool};
+use durable_objects::commands::wake_queue::{CallTool, End, Take, TakeReply, WakeQueueCommand};
+use durable_objects::effects::Effects;
+use durable_objects::error::CoreError;
+use durable_objects::storage::{StoreError, Transactional, migrations};
+use durable_objects::wake_queue::{Due, Ending, Run, Step, WakeQueue};
+use js_sys::Promise;
+use protocol::error::{A2aError, Reason};
+use serde::Serialize;
+use wasm_bindgen::prelude::*;
+
+use super::alarm::Alarm;
+use super::{accepted, answer, fault, with_environment, write_log};
+use crate::calls::{self, Objects};
+use crate::config;
+use crate::runtime::clock;
+use crate::runtime::env::Env;
+use crate::runtime::log;
+use crate::runtime::object_call::CallError;
+use crate::runtime::promise::promise;
+use crate::runtime::request::Request;
+use crate::runtime::response::{Response, respond};
+use crate::runtime::sockets::WebSocket;
+use crate::runtime::sql::Database;
+use crate::runtime::storage::ObjectState;
+
+/// What a ring says.
+const RING: &str = "ring";
+
+/// The age at which a doorbell is closed if the Worker has not done so, in milliseconds: twice the longest wait.
+const BELL_LIFE_MS: i64 = 120_000;
+
+/// The pause before the alarm is tried again after a fault, in milliseconds.
+const FAULT_PAUSE_MS: i64 = 5_000;
+
+/// One resident's queue.
+#[wasm_bindgen]
+pub struct WakeQueueObject(Rc<Inner>);
+
+struct Inner {
+    state: ObjectState,
+    database: Database,
+    objects: Objects,
+    alarm: Alarm,
+    lease_ms: i64,
+}
+
+#[wasm_bindgen]
+impl WakeQueueObject {
+    /// Brings the schema up to date. What a former life left to do is due at once.
+    ///
+    /// # Errors
+    /// Where the storage can't be used: every call to the object then fails the same way.
+    #[wasm_bindgen(constructor)]
+    pub fn new(state: ObjectState, env: &Env) -> Result<Self, JsValue> {
+        let storage = state.storage();
+        let start = || -> Result<Inner, StoreError> {
+            let database = storage.database()?;
+            migrations::migrate(&database, migrations::WAKE_QUEUE)?;
+            let inner = Inner {
+                database,
+                objects: Objects::of(env),
+                alarm: Alarm::new(&storage),
+                lease_ms: config::lease_ms(env),
+                state: state.clone(),
+            };
+            if let Some(due_ms) = inner.next_due_ms()? {
+                inner.alarm.no_later_than(due_ms)?;
+            }
+            Ok(inner)
+        };
+        let inner = start().map_err(|error| fault("object_not_started", &error.to_string()))?;
+        inner.state.answer_pings()?;
+        Ok(Self(Rc::new(inner)))
+    }
+
+    /// One `WakeQueueCommand`, as JSON; its answer likewise, or a promise of it where a principal must be asked.
+    ///
+    /// # Errors
+    /// A fault of ours, already logged.
+    pub fn call(&self, command: &str) -> Result<JsValue, JsValue> {
+        let command: WakeQueueCommand = serde_json::from_str(command)
+            .map_err(|error| fault("command_not_read", &error.to_string()))?;
+        let inner = Rc::clone(&self.0);
+        match command {
+            WakeQueueCommand::Notify(notify) => {
+                let outcome = inner.run(&notify.resident, |queue| queue.notify(&notify));
+                Ok(answer_of(outcome)?.into())
+            }
+            WakeQueueCommand::Heartbeat(heartbeat) => {
+                let outcome = inner.run("", |queue| queue.heartbeat(&heartbeat));
+                Ok(answer_of(outcome)?.into())
+            }
+            WakeQueueCommand::Take(take) => {
+                Ok(promise(async move { Ok(answer_of(inner.take(&take).await)?.into()) }).into())
+            }
+            WakeQueueCommand::End(end) => {
+                Ok(promise(async move { Ok(answer_of(inner.end(&end).await)?.into()) }).into())
+            }
+            WakeQueueCommand::CallTool(call) => {
+                Ok(promise(async move { Ok(inner.call_tool(call).await?.into()) }).into())
+            }
+        }
+    }
+
+    /// A doorbell's upgrade.
+    ///
+    /// # Errors
+    /// A fault of ours, already logged.
+    pub fn fetch(&self, request: &Request) -> Result<Response, JsValue> {
+        let line = request.line();
+        let Some(bell) = calls::bell_from_path(&line.path) else {
+            return respond(404, &[], Some("no such bell"));
+        };
+        self.0.let_in(bell)
+    }
+
+    /// What is due now.
+    pub fn alarm(&self) -> Promise {
+        let inner = Rc::clone(&self.0);
+        promise(async move {
+            inner.alarm.gone_off();
+            if let Err(error) = inner.do_what_is_due().await {
+                log::error("alarm_failed", &[("reason", &error.to_string())]);
+                let again_ms = clock::now_ms().saturating_add(FAULT_PAUSE_MS);
+                if let Err(error) = inner.alarm.no_later_than(again_ms) {
+                    log::error("alarm_not_set", &[("reason", &error.to_string())]);
+                }
+            }
+            Ok(JsValue::UNDEFINED)
+        })
+    }
+
+    /// Doorbells have nothing to say but pings, which the platform answers.
+    #[wasm_bindgen(js_name = webSocketMessage)]
+    pub fn web_socket_message(&self, _socket: &WebSocket, _message: &JsValue) {}
+
+    /// The Worker has closed its end: closing ours ends the doorbell.
+    #[wasm_bindgen(js_name = webSocketClose)]
+    pub fn web_socket_close(&self, socket: &WebSocket) {
+        socket.close(1000, "");
+    }
+
+    /// The connection to the Worker broke.
+    #[wasm_bindgen(js_name = webSocketError)]
+    pub fn web_socket_error(&self, socket: &WebSocket) {
+        socket.close(1011, "");
+    }
+}
+
+impl Inner {
+    /// Runs one command of the core in a transaction and carries out its effects.
+    fn run<T>(
+        &self,
+        resident: &str,
+        command: impl FnOnce(WakeQueue<'_, Database>) -> Run<T>,
+    ) -> Result<T, CoreError> {
+        let (answer, effects) = self.database.transaction(|database| {
+            with_environment(|environment| {
+                command(WakeQueue::new(
+                    database,
+                    environment,
+                    resident,
+                    self.lease_ms,
+                ))
+            })
+        })?;
+        self.carry_out(&effects)?;
+        Ok(answer)
+    }
+
+    fn carry_out(&self, effects: &Effects) -> Result<(), StoreError> {
+        if let Some(at_ms) = effects.alarm_ms {
+            self.alarm.no_later_than(at_ms)?;
+        }
+        for bell in &effects.rings {
+            self.state.broadcast(bell, RING);
+        }
+        write_log(&effects.log);
+        Ok(())
+    }
+
+    fn next_due_ms(&self) -> Result<Option<i64>, StoreError> {
+        with_environment(|environment| {
+            WakeQueue::new(&self.database, environment, "", self.lease_ms).due_ms()
+        })
+    }
+
+    async fn take(&self, take: &Take) -> Result<TakeReply, CoreError> {
+        let mut step = self.run(&take.resident, |queue| queue.take(take))?;
+        loop {
+            match step {
+                Step::Turn(turn) => return Ok(TakeReply { turn: Some(turn) }),
+                Step::Nothing => return Ok(TakeReply { turn: None }),
+                Step::Ask { principal, grant } => {
+                    let turn_id = grant.turn_id.clone();
+                    let reply: Result<GrantReply, Unanswered> = self
+                        .objects
+                        .principal(&principal, &take.resident, grant)
+                        .await
+                        .into_answer("grant_failed");
+                    match reply {
+                        Ok(reply) => {
+                            step = self.run(&take.resident, |queue| {
+                                queue.granted(&turn_id, &take.session, &reply)
+                            })?;
+                        }
+                        Err(Unanswered) => {
+                            self.run(&take.resident, |queue| queue.grant_failed(&turn_id))?;
+                            return Ok(TakeReply { turn: None });
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    async fn end(&self, end: &End) -> Result<Disposition, CoreError> {
+        let ending = self.run(&end.resident, |queue| queue.end(end))?;
+        match self.report(&end.resident, ending).await? {
+            Some(disposition) => Ok(disposition),
+            // The end stands and the alarm reports it: only what became of the task can't be said now.
+            None => Err(A2aError::new(
+                Reason::Unavailable,
+                "the turn is over; what becomes of its task is decided shortly",
+            )
+            .into()),
+        }
+    }
+
+    /// Reports the end of a turn to its principal. None where it could not be reached: the alarm tries again.
+    async fn report(
+        &self,
+        resident: &str,
+        ending: Ending,
+    ) -> Result<Option<Disposition>, CoreError> {
+        let turn_id = ending.report.turn_id.clone();
+        let reply: Result<Disposition, Unanswered> = self
+            .objects
+            .principal(&ending.principal, resident, EndTurn::from(ending.report))
+            .await
+            .into_answer("end_turn_failed");
+        let Ok(disposition) = reply else {
+            return Ok(None);
+        };
+        self.run(resident, |queue| queue.ended(&turn_id, &disposition))?;
+        Ok(Some(disposition))
+    }
+
+    /// Checks the turn and passes the tool on. The principal's answer goes back as it came.
+    async fn call_tool(&self, call: CallTool) -> Result<String, JsValue> {
+        let checked = match self.run(&call.resident, |queue| queue.check(&call)) {
+            Ok(checked) => checked,
+            Err(error) => return answer(Err(error)),
+        };
+        let CallTool {
+            resident,
+            turn_id,
+            task_id,
+            tool,
+            ..
+        } = call;
+        let tool = UseTool {
+            turn_id,
+            task_id,
+            tool,
+        };
+        self.objects
+            .principal_answer(&checked.principal, &resident, tool)
+            .await
+            .map_err(|error| fault("tool_failed", &error.to_string()))
+    }
+
+    async fn do_what_is_due(&self) -> Result<(), CoreError> {
+        let resident = self.state.name().unwrap_or_default();
+        // Bounded: what can't be done now is postponed by the core, so each round takes up something else.
+        for _ in 0..64 {
+            match self.run(&resident, |queue| queue.due())? {
+                Due::Nothing => return Ok(()),
+                Due::End(ending) => {
+                    self.report(&resident, ending).await?;
+                }
+                Due::Replay { principal } => {
+                    let answered = self
+                        .objects
+                        .principal(&principal, &resident, Replay {})
+                        .await
+                        .into_answer("replay_failed")
+                        .is_ok();
+                    self.run(&resident, |queue| queue.replayed(&principal, answered))?;
+                }
+            }
+        }
+        self.alarm.no_later_than(clock::now_ms())?;
+        Ok(())
+    }
+
+    fn let_in(&self, bell: &str) -> Result<Response, JsValue> {
+        let now_ms = clock::now_ms();
+        for socket in self.state.sockets(None) {
+            let opened_ms = socket
+                .attachment()
+                .and_then(|opened_ms| opened_ms.parse::<i64>().ok());
+            if opened_ms.is_none_or(|opened| now_ms.saturating_sub(opened) > BELL_LIFE_MS) {
+                socket.close(1001, "silent");
+            }
+        }
+        let missed = with_environment(|environment| {
+            WakeQueue::new(&self.database, environment, "", self.lease_ms).rings_already(bell)
+        })
+        .map_err(|error| fault("storage_failed", &error.to_string()))?;
+        let accepted = self.state.accept(&[bell], Some(&now_ms.to_string()))?;
+        if missed {
+            accepted.socket.send(RING);
+        }
+        Ok(accepted.response)
+    }
+}
+
+/// The other object gave no answer; why is logged.
+struct Unanswered;
+
+trait IntoAnswer<T> {
+    fn into_answer(self, event: &'static str) -> Result<T, Unanswered>;
+}
+
+impl<T> IntoAnswer<T> for Result<Result<T, A2aError>, CallError> {
+    fn into_answer(self, event: &'static str) -> Result<T, Unanswered> {
+        match self {
+            Ok(Ok(reply)) => Ok(reply),
+            Ok(Err(error)) => {
+                log::error(event, &[("reason", &error.to_string())]);
+                Err(Unanswered)
+            }
+            Err(error) => {
+                log::error(event, &[("reason", &error.to_string())]);
+                Err(Unanswered)
+            }
+        }
+    }
+}
+
+fn answer_of<T: Serialize>(outcome: Result<T, CoreError>) -> Result<String, JsValue> {
+    match outcome {
+        Ok(reply) => serde_json::to_string(&reply)
+            .map(|reply| accepted(&reply))
+            .map_err(|_| fault("answer_not_written", "reply")),
+        Err(error) => answer(Err(error)),
+    }
+}

@@ -1,0 +1,116 @@
+//! What the Worker answers, and how errors become answers.
+
+use protocol::error::{A2aError, CONTENT_TYPE, Reason};
+use protocol::http::PRIVATE_CACHE_CONTROL;
+use wasm_bindgen::JsValue;
+
+use crate::calls;
+use crate::runtime::frames::OpenError;
+use crate::runtime::log;
+use crate::runtime::object_call::CallError;
+use crate::runtime::response::{Response, respond};
+
+/// A request that gets an error for an answer.
+pub struct Failure {
+    /// The caller's error.
+    pub error: A2aError,
+    /// Headers that go with it.
+    pub headers: Vec<(&'static str, String)>,
+}
+
+impl From<A2aError> for Failure {
+    fn from(error: A2aError) -> Self {
+        Self {
+            error,
+            headers: Vec::new(),
+        }
+    }
+}
+
+impl From<CallError> for Failure {
+    /// An object gave no answer: logged here, once. Every command may be repeated with the same ids, so the caller is
+    /// told to try again where that can help.
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Deadline => {
+                log::error("object_deadline_exceeded", &[]);
+                A2aError::new(
+                    Reason::DeadlineExceeded,
+                    "the request was not answered in time: retrying it with the same ids is safe",
+                )
+                .into()
+            }
+            CallError::Object {
+                overloaded: true, ..
+            } => {
+                log::error("object_overloaded", &[]);
+                Self {
+                    error: A2aError::new(
+                        Reason::Unavailable,
+                        "too busy: retrying with the same ids is safe",
+                    ),
+                    headers: vec![("retry-after", "1".to_owned())],
+                }
+            }
+            CallError::Object { message, .. } => {
+                log::error("object_failed", &[("reason", &message)]);
+                A2aError::internal().into()
+            }
+        }
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Call(error) => error.into(),
+            OpenError::Refused { status, text } => match calls::refusal(&text) {
+                Some(error) => error.into(),
+                None => {
+                    log::error("watch_refused", &[("status", &status.to_string())]);
+                    A2aError::internal().into()
+                }
+            },
+        }
+    }
+}
+
+impl From<JsValue> for Failure {
+    /// The platform refused to build a response: a mistake of ours.
+    fn from(error: JsValue) -> Self {
+        log::error("response_not_built", &[("reason", &format!("{error:?}"))]);
+        A2aError::internal().into()
+    }
+}
+
+/// What a handler gives.
+pub type Handled = Result<Response, Failure>;
+
+/// An answer of the A2A binding.
+pub fn a2a_json(headers: &[(&str, &str)], body: &str) -> Handled {
+    let mut all = vec![
+        ("content-type", CONTENT_TYPE),
+        ("cache-control", PRIVATE_CACHE_CONTROL),
+    ];
+    all.extend_from_slice(headers);
+    Ok(respond(200, &all, Some(body))?)
+}
+
+/// An error as the contract shapes it.
+pub fn error(failure: &Failure) -> Result<Response, JsValue> {
+    let mut headers = vec![
+        ("content-type", CONTENT_TYPE),
+        ("cache-control", PRIVATE_CACHE_CONTROL),
+    ];
+    headers.extend(
+        failure
+            .headers
+            .iter()
+            .map(|(name, value)| (*name, value.as_str())),
+    );
+    respond(
+        failure.error.http_status(),
+        &headers,
+        Some(&failure.error.to_json()),
+    )
+}

@@ -1,0 +1,92 @@
+//! Reading the bodies of the resident surface: each field named where it is wrong.
+
+use protocol::error::A2aError;
+use protocol::http::check_content_type;
+use protocol::{ids, json};
+use serde_json::{Map, Value};
+
+use crate::router::Exchange;
+
+/// A body's fields. What is not asked for is ignored.
+pub struct Body(Map<String, Value>);
+
+impl Body {
+    /// Reads the request's body; an absent one is an empty object.
+    ///
+    /// # Errors
+    /// A body that is too large, of another media type, or no JSON object.
+    pub async fn of(exchange: &Exchange<'_>) -> Result<Self, A2aError> {
+        let body = exchange.body().await?;
+        check_content_type(
+            exchange.request.header("content-type").as_deref(),
+            body.is_empty(),
+        )?;
+        if body.is_empty() {
+            return Ok(Self(Map::new()));
+        }
+        match json::parse(&body)? {
+            Value::Object(fields) => Ok(Self(fields)),
+            _ => Err(A2aError::field("body", "must be a JSON object")),
+        }
+    }
+
+    /// Takes a field; null is absent.
+    pub fn take(&mut self, name: &str) -> Option<Value> {
+        self.0.remove(name).filter(|value| !value.is_null())
+    }
+
+    /// An identifier that must be there.
+    ///
+    /// # Errors
+    /// The field, absent or no identifier.
+    pub fn identifier(&mut self, name: &str) -> Result<String, A2aError> {
+        let text = self
+            .text(name, 128)?
+            .ok_or_else(|| A2aError::field(name, "is required"))?;
+        ids::check(name, &text)?;
+        Ok(text)
+    }
+
+    /// Text of at most `max_bytes`, if it is there. Empty text is absent.
+    ///
+    /// # Errors
+    /// The field, no text or too long.
+    pub fn text(&mut self, name: &str, max_bytes: usize) -> Result<Option<String>, A2aError> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::String(text)) if text.is_empty() => Ok(None),
+            Some(Value::String(text)) if text.len() <= max_bytes => Ok(Some(text)),
+            Some(Value::String(_)) => Err(A2aError::too_large(name, max_bytes)),
+            Some(_) => Err(A2aError::field(name, "must be a string")),
+        }
+    }
+
+    /// A whole number from 0 to `max`, or `default` where it is absent.
+    ///
+    /// # Errors
+    /// The field, anything else.
+    pub fn number(&mut self, name: &str, max: u32, default: u32) -> Result<u32, A2aError> {
+        match self.take(name) {
+            None => Ok(default),
+            Some(value) => value
+                .as_u64()
+                .and_then(|number| u32::try_from(number).ok())
+                .filter(|number| *number <= max)
+                .ok_or_else(|| {
+                    A2aError::field(name, format!("must be a whole number from 0 to {max}"))
+                }),
+        }
+    }
+
+    /// A boolean, false where it is absent.
+    ///
+    /// # Errors
+    /// The field, anything else.
+    pub fn flag(&mut self, name: &str) -> Result<bool, A2aError> {
+        match self.take(name) {
+            None => Ok(false),
+            Some(Value::Bool(flag)) => Ok(flag),
+            Some(_) => Err(A2aError::field(name, "must be true or false")),
+        }
+    }
+}

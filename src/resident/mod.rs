@@ -1,0 +1,91 @@
+//! The resident surface: how the agent behind this endpoint takes turns and uses its tools, over HTTP+JSON.
+
+mod body;
+mod take;
+mod tools;
+mod turn;
+
+use durable_objects::commands::wake_queue::TurnAuthority;
+use protocol::error::{A2aError, Reason};
+use protocol::http::{JSON, PRIVATE_CACHE_CONTROL};
+use protocol::ids;
+use protocol::routes::{Operation, Params};
+
+use crate::reply::Handled;
+use crate::router::{Caller, Exchange};
+use crate::runtime::response::respond;
+
+/// Answers a request of the resident surface.
+///
+/// # Errors
+/// What the contract refuses, in its shape.
+pub async fn handle(
+    exchange: &Exchange<'_>,
+    operation: Operation,
+    params: &Params<'_>,
+    caller: &Caller,
+) -> Handled {
+    match operation {
+        Operation::TakeWake => take::take(exchange, caller.resident()).await,
+        Operation::Heartbeat => {
+            let turn_id = identifier(params, "turnId")?;
+            turn::heartbeat(exchange, caller, &turn_id).await
+        }
+        Operation::EndTurn => {
+            let turn_id = identifier(params, "turnId")?;
+            turn::end(exchange, caller.resident(), &turn_id).await
+        }
+        Operation::CallTool => {
+            let tool = params.get("tool").unwrap_or_default();
+            tools::call(exchange, caller, &tool).await
+        }
+        _ => Err(A2aError::new(
+            Reason::PermissionDenied,
+            "this token's role does not open this route",
+        )
+        .into()),
+    }
+}
+
+impl Caller {
+    /// The queue that the caller speaks to.
+    fn resident(&self) -> &str {
+        match self {
+            Self::Credential(credential) => &credential.resident,
+            Self::Turn { resident, .. } => resident,
+        }
+    }
+
+    /// By what right the caller speaks for a turn. A turn's token is good for that turn alone, which is said before any
+    /// queue is asked.
+    fn authority(&self, turn_id: &str) -> Result<TurnAuthority, A2aError> {
+        match self {
+            Self::Credential(_) => Ok(TurnAuthority::Resident),
+            Self::Turn {
+                turn_id: own,
+                token,
+                ..
+            } if own == turn_id => Ok(TurnAuthority::Token(token.clone())),
+            Self::Turn { .. } => Err(A2aError::turn_not_live()),
+        }
+    }
+}
+
+fn identifier(params: &Params<'_>, name: &'static str) -> Result<String, A2aError> {
+    let id = params
+        .get(name)
+        .ok_or_else(|| A2aError::field(name, "must be percent-encoded UTF-8"))?;
+    ids::check(name, &id).map(str::to_owned)
+}
+
+/// An answer of this surface.
+fn json(body: &str) -> Handled {
+    Ok(respond(
+        200,
+        &[
+            ("content-type", JSON),
+            ("cache-control", PRIVATE_CACHE_CONTROL),
+        ],
+        Some(body),
+    )?)
+}

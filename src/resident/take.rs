@@ -1,0 +1,77 @@
+//! Taking a wake: at once where one waits, otherwise at the queue's doorbell.
+
+use durable_objects::commands::wake_queue::{Take, TakeReply, Turn};
+use durable_objects::wake_queue::WAKE_BELL;
+use serde_json::json;
+
+use super::body::Body;
+use super::json;
+use crate::reply::Handled;
+use crate::router::Exchange;
+use crate::runtime::clock;
+use crate::runtime::frames::{Frames, Next};
+use crate::runtime::response::respond;
+use crate::runtime::timer;
+
+/// The longest and the usual wait for a wake, in milliseconds.
+const MAX_WAIT_MS: u32 = 60_000;
+const WAIT_MS: u32 = 25_000;
+
+/// The pause before a doorbell that broke is tried again, in milliseconds.
+const REOPEN_MS: u32 = 200;
+
+/// Waits for a wake, at most as long as the resident asks, and grants its turn.
+///
+/// # Errors
+/// `SESSION_SUPERSEDED`, or an invalid body.
+pub async fn take(exchange: &Exchange<'_>, resident: &str) -> Handled {
+    let mut body = Body::of(exchange).await?;
+    let session = body.identifier("session")?;
+    let wait_ms = body.number("waitMs", MAX_WAIT_MS, WAIT_MS)?;
+    let deadline_ms = clock::now_ms().saturating_add(i64::from(wait_ms));
+    loop {
+        let command = Take {
+            resident: resident.to_owned(),
+            session: session.clone(),
+        };
+        let TakeReply { turn } = exchange.objects.wake_queue(resident, command).await??;
+        if let Some(turn) = turn {
+            return granted(&turn);
+        }
+        let remaining_ms = remaining_ms(deadline_ms);
+        if remaining_ms == 0 {
+            return none();
+        }
+        let socket = exchange.objects.bell(resident, WAKE_BELL).await?;
+        let bell = Frames::new(&socket, exchange.config.tick_ms);
+        match bell.next(remaining_ms).await {
+            Next::Frame(_) => {}
+            Next::Deadline => return none(),
+            Next::Closed => timer::sleep(REOPEN_MS).await,
+        }
+    }
+}
+
+fn granted(turn: &Turn) -> Handled {
+    json(
+        &json!({
+            "turn": {
+                "turnId": turn.turn_id,
+                "taskId": turn.task_id,
+                "contextId": turn.context_id,
+                "delivery": turn.delivery,
+                "leaseMs": turn.lease_ms,
+                "token": turn.token,
+            }
+        })
+        .to_string(),
+    )
+}
+
+fn none() -> Handled {
+    Ok(respond(204, &[("cache-control", "no-store")], None)?)
+}
+
+fn remaining_ms(deadline_ms: i64) -> u32 {
+    u32::try_from(deadline_ms.saturating_sub(clock::now_ms())).unwrap_or(0)
+}

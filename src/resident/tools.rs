@@ -1,0 +1,192 @@
+//! The four tools over HTTP: validated here, checked by the queue, carried out by the principal.
+
+use durable_objects::commands::principal::{Output, Tool, ToolReply};
+use durable_objects::commands::wake_queue::CallTool;
+use protocol::elicitation::RequestedSchema;
+use protocol::error::{A2aError, Reason};
+use protocol::part::validate_parts;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::body::Body;
+use super::json;
+use crate::config::Config;
+use crate::reply::Handled;
+use crate::router::{Caller, Exchange};
+
+/// The longest response or value, in bytes: what one artifact may hold.
+const MAX_ARTIFACT_BYTES: usize = 1024 * 1024;
+
+/// The longest question or reason, in bytes.
+const MAX_QUESTION_BYTES: usize = 64 * 1024;
+
+/// The most outputs recorded in one call.
+const MAX_OUTPUTS: usize = 64;
+
+/// Calls a tool under the turn that the body names.
+///
+/// # Errors
+/// An unknown tool, an invalid body, or `TURN_NOT_LIVE`; nothing is changed then.
+pub async fn call(exchange: &Exchange<'_>, caller: &Caller, name: &str) -> Handled {
+    let mut body = Body::of(exchange).await?;
+    let turn_id = body.identifier("turnId")?;
+    let task_id = body.identifier("taskId")?;
+    let authority = caller.authority(&turn_id)?;
+    let tool = read_tool(name, &mut body, &exchange.config)?;
+    let command = CallTool {
+        resident: caller.resident().to_owned(),
+        turn_id,
+        task_id,
+        authority,
+        tool,
+    };
+    let reply = exchange
+        .objects
+        .wake_queue(caller.resident(), command)
+        .await??;
+    json(&match reply {
+        ToolReply::Text(text) => json!({ "text": text }).to_string(),
+        ToolReply::Structured(task) => format!("{{\"task\":{}}}", task.get()),
+        ToolReply::State(state) => json!({ "state": state }).to_string(),
+        ToolReply::Artifact(artifact_id) => json!({ "artifactId": artifact_id }).to_string(),
+    })
+}
+
+fn read_tool(name: &str, body: &mut Body, config: &Config) -> Result<Tool, A2aError> {
+    match name {
+        "a2a_read_task" => read(body),
+        "a2a_complete_task" => complete(body, config),
+        "a2a_record_output" => Ok(Tool::RecordOutput(output(
+            body.take("output"),
+            body.take("value"),
+            "",
+            config,
+        )?)),
+        "a2a_require_input" => require_input(body),
+        _ => Err(A2aError::new(
+            Reason::NotFound,
+            "there is no such tool: a2a_read_task, a2a_complete_task, a2a_record_output and a2a_require_input are",
+        )),
+    }
+}
+
+fn read(body: &mut Body) -> Result<Tool, A2aError> {
+    match body.text("format", 16)?.as_deref() {
+        None | Some("text") => Ok(Tool::Read { structured: false }),
+        Some("json") => Ok(Tool::Read { structured: true }),
+        Some(_) => Err(A2aError::field("format", "must be text or json")),
+    }
+}
+
+fn complete(body: &mut Body, config: &Config) -> Result<Tool, A2aError> {
+    let outcome = body.text("outcome", 16)?;
+    match outcome.as_deref() {
+        None | Some("completed") => {}
+        Some("rejected") => {
+            let reason = body.text("reason", MAX_QUESTION_BYTES)?.ok_or_else(|| {
+                A2aError::field("reason", "is required when the task is rejected")
+            })?;
+            return Ok(Tool::Reject { reason });
+        }
+        Some(_) => return Err(A2aError::field("outcome", "must be completed or rejected")),
+    }
+    let mut parts = Vec::new();
+    if let Some(response) = body.text("response", MAX_ARTIFACT_BYTES)? {
+        parts.push(json!({ "text": response }));
+    }
+    if let Some(more) = body.take("parts") {
+        parts.extend(validate_parts(more, "parts")?);
+    }
+    if parts.is_empty() {
+        return Err(A2aError::field(
+            "response",
+            "is required when the task is completed",
+        ));
+    }
+    let mut outputs = Vec::new();
+    match body.take("outputs") {
+        None => {}
+        Some(Value::Array(items)) if items.len() <= MAX_OUTPUTS => {
+            for (index, mut item) in items.into_iter().enumerate() {
+                let name = item.get_mut("output").map(Value::take);
+                let value = item.get_mut("value").map(Value::take);
+                outputs.push(output(name, value, &format!("outputs[{index}]."), config)?);
+            }
+        }
+        Some(_) => {
+            return Err(A2aError::field(
+                "outputs",
+                format!("must be a list of at most {MAX_OUTPUTS} of {{output, value}}"),
+            ));
+        }
+    }
+    Ok(Tool::Complete {
+        response: raw(&Value::Array(parts), "response")?,
+        outputs,
+    })
+}
+
+fn output(
+    name: Option<Value>,
+    value: Option<Value>,
+    path: &str,
+    config: &Config,
+) -> Result<Output, A2aError> {
+    let Some(Value::String(name)) = name else {
+        return Err(A2aError::field(
+            format!("{path}output"),
+            "must name a declared output",
+        ));
+    };
+    let Some(workflow) = &config.workflow else {
+        return Err(A2aError::new(
+            Reason::WorkflowNotConfigured,
+            "no workflow is configured, so no output is declared",
+        )
+        .violating(format!("{path}output"), "no output is declared"));
+    };
+    let Some(kind) = workflow.output_type(&name) else {
+        return Err(A2aError::new(
+            Reason::OutputNotDeclared,
+            "the selected workflow declares no output of this name",
+        )
+        .violating(format!("{path}output"), "must be a declared output"));
+    };
+    let value = value
+        .filter(Value::is_object)
+        .ok_or_else(|| A2aError::field(format!("{path}value"), "must be a JSON object"))?;
+    Ok(Output {
+        name,
+        kind: kind.to_owned(),
+        value: raw(&value, &format!("{path}value"))?,
+    })
+}
+
+fn require_input(body: &mut Body) -> Result<Tool, A2aError> {
+    let question = body
+        .text("question", MAX_QUESTION_BYTES)?
+        .ok_or_else(|| A2aError::field("question", "is required"))?;
+    let auth = body.flag("auth")?;
+    let requested_schema = match body.take("requestedSchema") {
+        None => None,
+        Some(schema) => {
+            let schema =
+                RequestedSchema::parse(&schema, "requestedSchema").map_err(A2aError::invalid)?;
+            Some(raw(schema.as_value(), "requestedSchema")?)
+        }
+    };
+    Ok(Tool::RequireInput {
+        question,
+        requested_schema,
+        auth,
+    })
+}
+
+/// Validated JSON as it travels on.
+fn raw(value: &Value, field: &str) -> Result<Box<RawValue>, A2aError> {
+    let json = value.to_string();
+    if json.len() > MAX_ARTIFACT_BYTES {
+        return Err(A2aError::too_large(field, MAX_ARTIFACT_BYTES));
+    }
+    RawValue::from_string(json).map_err(|_| A2aError::field(field, "must be JSON"))
+}
