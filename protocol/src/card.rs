@@ -18,14 +18,14 @@ use crate::extensions;
 use crate::http;
 use crate::version;
 
-pub use skills::{SKILLS_MAX, TEXTS_MAX};
+pub use skills::{MAX_SKILLS, MAX_TEXTS};
 
 /// Longest name, version or organization, in characters.
-pub const NAME_MAX_CHARS: usize = 256;
+pub const MAX_NAME_CHARS: usize = 256;
 /// Longest description, in characters.
-pub const DESCRIPTION_MAX_CHARS: usize = 4096;
+pub const MAX_DESCRIPTION_CHARS: usize = 4096;
 /// Longest URL, in bytes.
-pub const URL_MAX_BYTES: usize = 2048;
+pub const MAX_URL_BYTES: usize = 2048;
 
 const NAME: &str = "A2A_AGENT_NAME";
 const DESCRIPTION: &str = "A2A_AGENT_DESCRIPTION";
@@ -120,15 +120,15 @@ impl Identity {
     /// # Errors
     /// The first var that is wrong.
     pub fn from_vars(vars: &Vars<'_>) -> Result<Self, CardError> {
-        let name = text(NAME, vars.name, NAME_MAX_CHARS)?.unwrap_or(DEFAULT_NAME);
-        let description = text(DESCRIPTION, vars.description, DESCRIPTION_MAX_CHARS)?
+        let name = text(NAME, vars.name, MAX_NAME_CHARS)?.unwrap_or(DEFAULT_NAME);
+        let description = text(DESCRIPTION, vars.description, MAX_DESCRIPTION_CHARS)?
             .unwrap_or(DEFAULT_DESCRIPTION);
         let version =
-            text(VERSION, vars.version, NAME_MAX_CHARS)?.unwrap_or(env!("CARGO_PKG_VERSION"));
+            text(VERSION, vars.version, MAX_NAME_CHARS)?.unwrap_or(env!("CARGO_PKG_VERSION"));
         let organization = text(
             PROVIDER_ORGANIZATION,
             vars.provider_organization,
-            NAME_MAX_CHARS,
+            MAX_NAME_CHARS,
         )?;
         let provider = match (organization, url(PROVIDER_URL, vars.provider_url)?) {
             (Some(organization), Some(url)) => Some(AgentProvider {
@@ -305,7 +305,7 @@ fn is_http_url(url: &str) -> bool {
         port.bytes().all(|b| b.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|port| port > 0)
     });
     matches!(scheme, "http" | "https")
-        && url.len() <= URL_MAX_BYTES
+        && url.len() <= MAX_URL_BYTES
         && http::is_uri(url)
         && host_is_right
         && port_is_right

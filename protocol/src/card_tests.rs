@@ -207,7 +207,7 @@ fn a_url_that_is_not_absolute_http_names_its_var() {
         assert_eq!(found.var, "A2A_AGENT_ICON_URL", "{url}");
         assert!(interface_url(Some(url), URL).is_err(), "{url}");
     }
-    let long = format!("https://example.com/{}", "x".repeat(URL_MAX_BYTES));
+    let long = format!("https://example.com/{}", "x".repeat(MAX_URL_BYTES));
     let found = error(Vars {
         icon_url: Some(&long),
         ..Vars::default()
@@ -231,7 +231,7 @@ fn a_provider_needs_both_its_vars() {
 
 #[test]
 fn a_text_that_is_too_long_or_has_control_characters_names_its_var() {
-    let long = "x".repeat(NAME_MAX_CHARS + 1);
+    let long = "x".repeat(MAX_NAME_CHARS + 1);
     assert_eq!(
         error(Vars {
             name: Some(&long),
@@ -300,7 +300,7 @@ fn skills_that_are_wrong_name_the_place_and_what_would_be_right() {
             "A2A_AGENT_SKILLS[0].outputModes must be",
         ),
         (
-            with("tags", json!(vec!["t"; TEXTS_MAX + 1])),
+            with("tags", json!(vec!["t"; MAX_TEXTS + 1])),
             "A2A_AGENT_SKILLS[0].tags must be",
         ),
         (
@@ -312,7 +312,7 @@ fn skills_that_are_wrong_name_the_place_and_what_would_be_right() {
             "A2A_AGENT_SKILLS[1].id must be another",
         ),
         (
-            json!(vec![json!({}); SKILLS_MAX + 1]),
+            json!(vec![json!({}); MAX_SKILLS + 1]),
             "A2A_AGENT_SKILLS must be a JSON array",
         ),
     ];

@@ -17,13 +17,13 @@ use crate::configuration;
 use crate::ids::is_identifier;
 
 /// Shortest token accepted in the secret, in bytes.
-pub const TOKEN_MIN_BYTES: usize = 16;
+pub const MIN_TOKEN_BYTES: usize = 16;
 /// Longest token accepted, in the secret and in a header, in bytes.
-pub const TOKEN_MAX_BYTES: usize = 512;
+pub const MAX_TOKEN_BYTES: usize = 512;
 /// Most credentials one secret may hold; each is compared on every request.
-pub const CREDENTIALS_MAX: usize = 1024;
+pub const MAX_CREDENTIALS: usize = 1024;
 /// Largest secret that is parsed, in bytes.
-pub const SECRET_MAX_BYTES: usize = 512 * 1024;
+pub const MAX_SECRET_BYTES: usize = 512 * 1024;
 /// The resident whose queue a credential means when it names none.
 pub const DEFAULT_RESIDENT: &str = "default";
 
@@ -90,8 +90,8 @@ pub enum CredentialsError {
     /// The secret is not set, or is blank.
     #[error("A2A_CREDENTIALS is not set")]
     Absent,
-    /// The secret is larger than [`SECRET_MAX_BYTES`].
-    #[error("A2A_CREDENTIALS is over {SECRET_MAX_BYTES} bytes")]
+    /// The secret is larger than [`MAX_SECRET_BYTES`].
+    #[error("A2A_CREDENTIALS is over {MAX_SECRET_BYTES} bytes")]
     TooLarge,
     /// Not JSON, or not unambiguous: a key twice, say.
     #[error("A2A_CREDENTIALS is not one JSON value without repeated keys (byte {byte_offset})")]
@@ -101,7 +101,7 @@ pub enum CredentialsError {
     },
     /// JSON, but not the document.
     #[error(
-        "A2A_CREDENTIALS must be an object whose one field `credentials` is an array of 1 to {CREDENTIALS_MAX} entries"
+        "A2A_CREDENTIALS must be an object whose one field `credentials` is an array of 1 to {MAX_CREDENTIALS} entries"
     )]
     Shape,
     /// One entry is wrong.
@@ -126,7 +126,7 @@ pub enum EntryProblem {
     OneToken,
     /// The token could not be sent as a bearer token, or is too short or too long.
     #[error(
-        "has a token that is not {TOKEN_MIN_BYTES} to {TOKEN_MAX_BYTES} visible ASCII characters without a comma"
+        "has a token that is not {MIN_TOKEN_BYTES} to {MAX_TOKEN_BYTES} visible ASCII characters without a comma"
     )]
     Token,
     /// The token looks like the token of a turn.
@@ -179,7 +179,7 @@ impl Credentials {
         if secret.trim().is_empty() {
             return Err(CredentialsError::Absent);
         }
-        if secret.len() > SECRET_MAX_BYTES {
+        if secret.len() > MAX_SECRET_BYTES {
             return Err(CredentialsError::TooLarge);
         }
         let document = configuration::parse(secret).map_err(|problem| {
@@ -193,7 +193,7 @@ impl Credentials {
             .filter(|document| document.len() == 1)
             .and_then(|document| document.get("credentials"))
             .and_then(Value::as_array)
-            .filter(|entries| (1..=CREDENTIALS_MAX).contains(&entries.len()))
+            .filter(|entries| (1..=MAX_CREDENTIALS).contains(&entries.len()))
             .ok_or(CredentialsError::Shape)?;
 
         let mut parsed: Vec<Entry> = Vec::with_capacity(entries.len());
@@ -255,7 +255,7 @@ fn parse_entry(value: &Value) -> Result<Entry, EntryProblem> {
     let token_sha256 = match (fields.get("token"), fields.get("tokenSha256")) {
         (Some(token), None) => {
             let token = token.as_str().ok_or(EntryProblem::Token)?;
-            if !(TOKEN_MIN_BYTES..=TOKEN_MAX_BYTES).contains(&token.len()) || !is_token(token) {
+            if !(MIN_TOKEN_BYTES..=MAX_TOKEN_BYTES).contains(&token.len()) || !is_token(token) {
                 return Err(EntryProblem::Token);
             }
             if token.starts_with(TURN_PREFIX) {
@@ -333,14 +333,14 @@ fn parse_sha256(hex: &str) -> Option<[u8; 32]> {
 /// The token of an `Authorization: Bearer …` header (RFC 6750 section 2.1).
 ///
 /// The scheme is compared without regard to case; there must be exactly one token of at most
-/// [`TOKEN_MAX_BYTES`] visible ASCII characters. `None` means 401. A header sent twice reaches a Worker
+/// [`MAX_TOKEN_BYTES`] visible ASCII characters. `None` means 401. A header sent twice reaches a Worker
 /// joined by a comma, and so is `None` too.
 #[must_use]
 pub fn bearer_token(header: &str) -> Option<&str> {
     let (scheme, rest) = header.trim().split_once([' ', '\t'])?;
     let token = rest.trim();
     let valid = scheme.eq_ignore_ascii_case("bearer")
-        && (1..=TOKEN_MAX_BYTES).contains(&token.len())
+        && (1..=MAX_TOKEN_BYTES).contains(&token.len())
         && is_token(token);
     valid.then_some(token)
 }
@@ -376,7 +376,7 @@ impl<'a> TurnToken<'a> {
         let valid = fields.next().is_none()
             && is_identifier(resident)
             && is_identifier(turn_id)
-            && secret.len() >= TOKEN_MIN_BYTES
+            && secret.len() >= MIN_TOKEN_BYTES
             && secret
                 .bytes()
                 .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');

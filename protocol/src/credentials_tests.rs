@@ -96,11 +96,11 @@ fn several_tokens_may_name_one_principal() {
 
 #[test]
 fn the_first_and_the_last_of_many_are_found() {
-    let entries: Vec<_> = (0..CREDENTIALS_MAX)
+    let entries: Vec<_> = (0..MAX_CREDENTIALS)
         .map(|n| json!({"token": format!("token-number-{n:08}"), "principal": format!("p{n}")}))
         .collect();
     let credentials = parse(json!({"credentials": entries})).unwrap();
-    for n in [0, 1, CREDENTIALS_MAX - 1] {
+    for n in [0, 1, MAX_CREDENTIALS - 1] {
         let found = credentials
             .authenticate(&format!("token-number-{n:08}"))
             .unwrap();
@@ -244,7 +244,7 @@ fn an_entry_that_is_wrong_is_named_by_its_place_and_its_problem() {
 
 #[test]
 fn too_many_credentials_and_too_large_a_secret_are_refused() {
-    let entries: Vec<_> = (0..=CREDENTIALS_MAX)
+    let entries: Vec<_> = (0..=MAX_CREDENTIALS)
         .map(|n| json!({"token": format!("token-number-{n:08}"), "principal": "p"}))
         .collect();
     assert_eq!(
@@ -252,7 +252,7 @@ fn too_many_credentials_and_too_large_a_secret_are_refused() {
         CredentialsError::Shape
     );
     assert_eq!(
-        Credentials::parse(&"x".repeat(SECRET_MAX_BYTES + 1)).unwrap_err(),
+        Credentials::parse(&"x".repeat(MAX_SECRET_BYTES + 1)).unwrap_err(),
         CredentialsError::TooLarge
     );
 }
@@ -302,7 +302,7 @@ fn a_bearer_header_has_one_token_and_a_scheme_in_any_case() {
     ] {
         assert_eq!(bearer_token(header), None, "{header:?}");
     }
-    let longest = "t".repeat(TOKEN_MAX_BYTES);
+    let longest = "t".repeat(MAX_TOKEN_BYTES);
     assert_eq!(
         bearer_token(&format!("Bearer {longest}")),
         Some(longest.as_str())
@@ -329,7 +329,7 @@ fn a_minted_turn_token_names_its_turn_and_matches_only_its_own_hash() {
 #[test]
 fn the_longest_turn_token_still_fits_in_a_header() {
     let token = mint_turn_token(&"r".repeat(128), &"t".repeat(128), &[255; 32]);
-    assert!(token.len() <= TOKEN_MAX_BYTES);
+    assert!(token.len() <= MAX_TOKEN_BYTES);
     assert!(TurnToken::parse(&token).is_some());
 }
 

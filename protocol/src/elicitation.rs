@@ -5,16 +5,17 @@
 //! ([`RequestedSchema`]). The plain question always stands beside the request, as text.
 
 mod schema;
+mod value;
 
 use serde_json::{Map, Value, json};
 
 use crate::error::FieldViolation;
 use crate::field_path::{item, member, violation};
 
-pub use schema::{ENUM_MAX, PROPERTIES_MAX, RequestedSchema, TEXT_MAX_CHARS};
+pub use schema::{MAX_ENUM, MAX_PROPERTIES, MAX_TEXT_CHARS, RequestedSchema};
 
 /// Most fields that the content of an answer may have.
-pub const CONTENT_FIELDS_MAX: usize = 256;
+pub const MAX_CONTENT_FIELDS: usize = 256;
 
 /// The part that asks: the question, and the schema its answer should follow.
 #[must_use]
@@ -118,11 +119,11 @@ fn accepted(
         None => &empty,
         Some(content) => content
             .as_object()
-            .filter(|content| content.len() <= CONTENT_FIELDS_MAX)
+            .filter(|content| content.len() <= MAX_CONTENT_FIELDS)
             .ok_or_else(|| {
                 vec![violation(
                     path,
-                    format!("must be an object of at most {CONTENT_FIELDS_MAX} fields"),
+                    format!("must be an object of at most {MAX_CONTENT_FIELDS} fields"),
                 )]
             })?,
     };

@@ -23,9 +23,9 @@ pub const ELICITATION_URI: &str =
 pub const ELICITATION_KEY: &str = "elicitation/v1";
 
 /// Most URIs one request may list.
-pub const URIS_MAX: usize = 32;
+pub const MAX_URIS: usize = 32;
 /// Longest URI that a request may list, in bytes.
-pub const URI_MAX_BYTES: usize = 512;
+pub const MAX_URI_BYTES: usize = 512;
 
 /// One supported extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -132,7 +132,7 @@ impl From<u8> for Activated {
 /// is read here; whitespace around items and empty items are ignored.
 ///
 /// # Errors
-/// 400 when there are more than [`URIS_MAX`] items or one is longer than [`URI_MAX_BYTES`].
+/// 400 when there are more than [`MAX_URIS`] items or one is longer than [`MAX_URI_BYTES`].
 pub fn activate(header: Option<&str>) -> Result<Activated, A2aError> {
     let mut set = Activated::NONE;
     let items = header
@@ -141,16 +141,16 @@ pub fn activate(header: Option<&str>) -> Result<Activated, A2aError> {
         .map(str::trim)
         .filter(|item| !item.is_empty());
     for (index, item) in items.enumerate() {
-        if index >= URIS_MAX {
+        if index >= MAX_URIS {
             return Err(A2aError::field(
                 HEADER,
-                format!("must list at most {URIS_MAX} extension URIs"),
+                format!("must list at most {MAX_URIS} extension URIs"),
             ));
         }
-        if item.len() > URI_MAX_BYTES {
+        if item.len() > MAX_URI_BYTES {
             return Err(A2aError::field(
                 HEADER,
-                format!("must list extension URIs of at most {URI_MAX_BYTES} bytes"),
+                format!("must list extension URIs of at most {MAX_URI_BYTES} bytes"),
             ));
         }
         if let Some(extension) = Extension::ALL.into_iter().find(|e| e.uri() == item) {
@@ -220,12 +220,12 @@ mod tests {
 
     #[test]
     fn too_many_or_too_long_uris_are_refused_naming_the_header() {
-        let most = vec!["https://example.com/x"; URIS_MAX].join(",");
+        let most = vec!["https://example.com/x"; MAX_URIS].join(",");
         assert!(activate(Some(&most)).is_ok());
-        assert!(activate(Some(&"u".repeat(URI_MAX_BYTES))).is_ok());
+        assert!(activate(Some(&"u".repeat(MAX_URI_BYTES))).is_ok());
         for header in [
             format!("{most},https://example.com/x"),
-            "u".repeat(URI_MAX_BYTES + 1),
+            "u".repeat(MAX_URI_BYTES + 1),
         ] {
             let error = activate(Some(&header)).unwrap_err();
             assert_eq!(error.http_status(), 400);

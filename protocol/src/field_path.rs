@@ -2,17 +2,17 @@
 
 use crate::error::FieldViolation;
 
-const KEY_MAX_CHARS: usize = 64;
+const MAX_KEY_CHARS: usize = 64;
 
 /// The path of a member. A key from a caller is shown with at most 64 characters, and escaped.
 pub(crate) fn member(parent: &str, key: &str) -> String {
-    let plain = key.len() <= KEY_MAX_CHARS
+    let plain = key.len() <= MAX_KEY_CHARS
         && key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     if plain {
         format!("{parent}.{key}")
     } else {
-        let shown: String = key.chars().take(KEY_MAX_CHARS).collect();
+        let shown: String = key.chars().take(MAX_KEY_CHARS).collect();
         format!("{parent}[{shown:?}]")
     }
 }

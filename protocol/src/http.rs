@@ -72,36 +72,18 @@ pub fn is_uri(text: &str) -> bool {
 /// Percent-decodes a path segment. `None` when an escape is broken or the result is no UTF-8.
 #[must_use]
 pub fn decode_segment(segment: &str) -> Option<Cow<'_, str>> {
-    decode(segment, false)
-}
-
-/// The pairs of a query, in order, decoded as forms are (`+` is a space). `None` in place of a pair that
-/// does not decode. Empty pairs are left out.
-pub fn query_pairs(query: &str) -> impl Iterator<Item = Option<(Cow<'_, str>, Cow<'_, str>)>> {
-    query
-        .split('&')
-        .filter(|pair| !pair.is_empty())
-        .map(|pair| {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            Some((decode(name, true)?, decode(value, true)?))
-        })
-}
-
-fn decode(text: &str, plus_is_space: bool) -> Option<Cow<'_, str>> {
-    if !(text.contains('%') || plus_is_space && text.contains('+')) {
-        return Some(Cow::Borrowed(text));
+    if !segment.contains('%') {
+        return Some(Cow::Borrowed(segment));
     }
-    let mut decoded = Vec::with_capacity(text.len());
-    let mut bytes = text.bytes();
+    let mut decoded = Vec::with_capacity(segment.len());
+    let mut bytes = segment.bytes();
     while let Some(byte) = bytes.next() {
-        decoded.push(match byte {
-            b'%' => {
-                let high = char::from(bytes.next()?).to_digit(16)?;
-                let low = char::from(bytes.next()?).to_digit(16)?;
-                u8::try_from((high << 4) | low).ok()?
-            }
-            b'+' if plus_is_space => b' ',
-            other => other,
+        decoded.push(if byte == b'%' {
+            let high = char::from(bytes.next()?).to_digit(16)?;
+            let low = char::from(bytes.next()?).to_digit(16)?;
+            u8::try_from((high << 4) | low).ok()?
+        } else {
+            byte
         });
     }
     String::from_utf8(decoded).ok().map(Cow::Owned)
@@ -215,24 +197,6 @@ mod tests {
     }
 
     #[test]
-    fn query_pairs_are_decoded_in_order_and_a_broken_one_is_marked() {
-        let pairs: Vec<_> = query_pairs("a=1&&b=x+y%26&c&=d&e=%zz&a=2=3").collect();
-        let expected = [
-            Some(("a", "1")),
-            Some(("b", "x y&")),
-            Some(("c", "")),
-            Some(("", "d")),
-            None,
-            Some(("a", "2=3")),
-        ];
-        let pairs: Vec<_> = pairs
-            .iter()
-            .map(|pair| pair.as_ref().map(|(n, v)| (n.as_ref(), v.as_ref())))
-            .collect();
-        assert_eq!(pairs, expected);
-    }
-
-    #[test]
     fn both_json_media_types_are_accepted_with_parameters_and_in_any_case() {
         for header in [
             "application/json",
@@ -273,10 +237,9 @@ mod tests {
     proptest! {
         #[test]
         fn any_url_splits_into_a_path_and_decodes_or_not(url in "(https?://)?\\PC{0,60}") {
-            let (path, query) = split_url(&url);
+            let (path, _) = split_url(&url);
             prop_assert!(!path.is_empty() && !path.contains(['?', '#']));
             let _ = decode_segment(path);
-            let _ = query.map(|query| query_pairs(query).count());
         }
 
         #[test]

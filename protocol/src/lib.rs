@@ -40,6 +40,7 @@ pub mod extensions;
 mod field_path;
 pub mod http;
 pub mod manifest;
+pub mod openapi;
 pub mod outfitter_task;
 pub mod routes;
 pub mod version;

@@ -12,20 +12,20 @@ use crate::configuration::{self, JsonProblem};
 /// The log event of a manifest that does not load.
 pub const LOAD_FAILED_EVENT: &str = "a2a_workflow_manifest_load_failed";
 /// Largest manifest that is parsed, in bytes.
-pub const MANIFEST_MAX_BYTES: usize = 256 * 1024;
+pub const MAX_MANIFEST_BYTES: usize = 256 * 1024;
 /// Most workflows in a manifest.
-pub const WORKFLOWS_MAX: usize = 256;
+pub const MAX_WORKFLOWS: usize = 256;
 /// Most outputs of a workflow.
-pub const OUTPUTS_MAX: usize = 256;
+pub const MAX_OUTPUTS: usize = 256;
 /// Longest id, name or type, in bytes.
-pub const NAME_MAX_BYTES: usize = 128;
+pub const MAX_NAME_BYTES: usize = 128;
 
 /// Why a manifest did not load. What is named of it is a place, never free text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManifestError {
-    /// Over [`MANIFEST_MAX_BYTES`].
-    #[error("A2A_WORKFLOW_MANIFEST is over {MANIFEST_MAX_BYTES} bytes")]
+    /// Over [`MAX_MANIFEST_BYTES`].
+    #[error("A2A_WORKFLOW_MANIFEST is over {MAX_MANIFEST_BYTES} bytes")]
     TooLarge,
     /// Not JSON, or not unambiguous.
     #[error("A2A_WORKFLOW_MANIFEST: {0}")]
@@ -124,7 +124,7 @@ const OBJECT: &str = "an object";
 const ID: &str = "a string of 1 to 128 printable ASCII characters";
 
 fn parse(manifest: &str) -> Result<Vec<Workflow>, ManifestError> {
-    if manifest.len() > MANIFEST_MAX_BYTES {
+    if manifest.len() > MAX_MANIFEST_BYTES {
         return Err(ManifestError::TooLarge);
     }
     let document = configuration::parse(manifest).map_err(ManifestError::NotJson)?;
@@ -132,7 +132,7 @@ fn parse(manifest: &str) -> Result<Vec<Workflow>, ManifestError> {
     let items = document
         .get("workflows")
         .and_then(Value::as_array)
-        .filter(|items| (1..=WORKFLOWS_MAX).contains(&items.len()))
+        .filter(|items| (1..=MAX_WORKFLOWS).contains(&items.len()))
         .ok_or_else(|| shape("workflows", WORKFLOWS))?;
     let mut workflows: Vec<Workflow> = Vec::with_capacity(items.len());
     for (index, value) in items.iter().enumerate() {
@@ -154,14 +154,14 @@ fn parse_workflow(value: &Value, path: &str) -> Result<Workflow, ManifestError> 
         .get("id")
         .and_then(Value::as_str)
         .filter(|id| {
-            (1..=NAME_MAX_BYTES).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_graphic())
+            (1..=MAX_NAME_BYTES).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_graphic())
         })
         .ok_or_else(|| shape(&format!("{path}.id"), ID))?;
     let declared = match fields.get("outputs") {
         None => &[][..],
         Some(outputs) => outputs
             .as_array()
-            .filter(|outputs| outputs.len() <= OUTPUTS_MAX)
+            .filter(|outputs| outputs.len() <= MAX_OUTPUTS)
             .ok_or_else(|| shape(&format!("{path}.outputs"), OUTPUTS))?,
     };
     let mut outputs: Vec<Output> = Vec::with_capacity(declared.len());
@@ -207,11 +207,11 @@ fn name(fields: &Map<String, Value>, key: &str, path: &str) -> Result<String, Ma
         })
 }
 
-/// Whether `name` matches `^[a-z][a-z0-9]*(?:[._-][a-z0-9]+)*$` and has at most [`NAME_MAX_BYTES`]: words of
+/// Whether `name` matches `^[a-z][a-z0-9]*(?:[._-][a-z0-9]+)*$` and has at most [`MAX_NAME_BYTES`]: words of
 /// lower-case letters and digits, one separator between two, the first beginning with a letter.
 #[must_use]
 pub fn is_output_name(name: &str) -> bool {
-    name.len() <= NAME_MAX_BYTES
+    name.len() <= MAX_NAME_BYTES
         && name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.split(['.', '_', '-']).all(|word| {
             !word.is_empty()
@@ -352,15 +352,15 @@ mod tests {
         for text in ["{", "", r#"{"workflows": [], "workflows": []}"#] {
             assert!(matches!(load(text, None), Err(ManifestError::NotJson(_))));
         }
-        let large = " ".repeat(MANIFEST_MAX_BYTES + 1);
+        let large = " ".repeat(MAX_MANIFEST_BYTES + 1);
         assert_eq!(load(&large, None), Err(ManifestError::TooLarge));
     }
 
     #[test]
     fn the_texts_of_the_bounds_are_the_bounds() {
-        assert!(WORKFLOWS.contains(&WORKFLOWS_MAX.to_string()));
-        assert!(OUTPUTS.contains(&OUTPUTS_MAX.to_string()));
-        assert!(ID.contains(&NAME_MAX_BYTES.to_string()));
+        assert!(WORKFLOWS.contains(&MAX_WORKFLOWS.to_string()));
+        assert!(OUTPUTS.contains(&MAX_OUTPUTS.to_string()));
+        assert!(ID.contains(&MAX_NAME_BYTES.to_string()));
     }
 
     #[test]
@@ -373,8 +373,8 @@ mod tests {
         ] {
             assert!(!is_output_name(name), "{name:?}");
         }
-        assert!(is_output_name(&"a".repeat(NAME_MAX_BYTES)));
-        assert!(!is_output_name(&"a".repeat(NAME_MAX_BYTES + 1)));
+        assert!(is_output_name(&"a".repeat(MAX_NAME_BYTES)));
+        assert!(!is_output_name(&"a".repeat(MAX_NAME_BYTES + 1)));
     }
 
     proptest! {

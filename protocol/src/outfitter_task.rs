@@ -15,9 +15,9 @@ use crate::version;
 /// The one binding that this agent's locators name.
 pub const PROTOCOL_BINDING: &str = "HTTP+JSON";
 /// Most evidence references one message may name.
-pub const EVIDENCE_MAX: usize = 256;
+pub const MAX_EVIDENCE: usize = 256;
 /// Longest text of any field, in bytes.
-pub const TEXT_MAX_BYTES: usize = 2048;
+pub const MAX_TEXT_BYTES: usize = 2048;
 
 const LOCATORS: [&str; 4] = ["task", "parent", "retryOf", "supersedes"];
 
@@ -77,11 +77,11 @@ impl Check {
     fn text(&mut self, value: &Value, path: &str) {
         let valid = value
             .as_str()
-            .is_some_and(|text| (1..=TEXT_MAX_BYTES).contains(&text.len()));
+            .is_some_and(|text| (1..=MAX_TEXT_BYTES).contains(&text.len()));
         if !valid {
             self.fail(
                 path,
-                format!("must be a string of 1 to {TEXT_MAX_BYTES} bytes"),
+                format!("must be a string of 1 to {MAX_TEXT_BYTES} bytes"),
             );
         }
     }
@@ -103,14 +103,14 @@ impl Check {
 
     fn evidence(&mut self, value: &Value, path: &str) {
         match value.as_array() {
-            Some(items) if items.len() <= EVIDENCE_MAX => {
+            Some(items) if items.len() <= MAX_EVIDENCE => {
                 for (index, value) in items.iter().enumerate() {
                     self.text(value, &item(path, index));
                 }
             }
             _ => self.fail(
                 path,
-                format!("must be an array of at most {EVIDENCE_MAX} strings"),
+                format!("must be an array of at most {MAX_EVIDENCE} strings"),
             ),
         }
     }
@@ -148,11 +148,11 @@ impl Check {
                 "agentInterface" => {
                     let valid = value
                         .as_str()
-                        .is_some_and(|text| text.len() <= TEXT_MAX_BYTES && is_uri(text));
+                        .is_some_and(|text| text.len() <= MAX_TEXT_BYTES && is_uri(text));
                     if !valid {
                         self.fail(
                             &at,
-                            format!("must be an absolute URI of at most {TEXT_MAX_BYTES} bytes"),
+                            format!("must be an absolute URI of at most {MAX_TEXT_BYTES} bytes"),
                         );
                     }
                 }
@@ -168,11 +168,11 @@ impl Check {
                 "tenant" => {
                     if value
                         .as_str()
-                        .is_none_or(|text| text.len() > TEXT_MAX_BYTES)
+                        .is_none_or(|text| text.len() > MAX_TEXT_BYTES)
                     {
                         self.fail(
                             &at,
-                            format!("must be a string of at most {TEXT_MAX_BYTES} bytes"),
+                            format!("must be a string of at most {MAX_TEXT_BYTES} bytes"),
                         );
                     }
                 }
@@ -312,7 +312,7 @@ mod tests {
             (json!({"ticketRunId": ""}), ".ticketRunId"),
             (json!({"ticketRunId": 1}), ".ticketRunId"),
             (
-                json!({"ticketRunId": "x".repeat(TEXT_MAX_BYTES + 1)}),
+                json!({"ticketRunId": "x".repeat(MAX_TEXT_BYTES + 1)}),
                 ".ticketRunId",
             ),
             (
@@ -323,7 +323,7 @@ mod tests {
             (json!({"evidence": {}}), ".evidence"),
             (json!({"evidence": ["x", ""]}), ".evidence[1]"),
             (
-                json!({"evidence": vec!["x"; EVIDENCE_MAX + 1]}),
+                json!({"evidence": vec!["x"; MAX_EVIDENCE + 1]}),
                 ".evidence",
             ),
             (json!({"idempotency": []}), ".idempotency"),
@@ -381,7 +381,7 @@ mod tests {
 
     #[test]
     fn violations_are_bounded() {
-        let wrong = vec![json!(0); EVIDENCE_MAX];
+        let wrong = vec![json!(0); MAX_EVIDENCE];
         assert_eq!(fields(json!({"evidence": wrong})).len(), MAX_VIOLATIONS);
     }
 

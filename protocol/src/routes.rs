@@ -11,7 +11,7 @@ use crate::credentials::Role;
 use crate::http;
 
 /// Longest path that is looked at, in bytes. A longer one is [`Match::NotFound`].
-pub const PATH_MAX_BYTES: usize = 2048;
+pub const MAX_PATH_BYTES: usize = 2048;
 
 /// The operations served. A2A's carry the specification's names (section 5.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -195,11 +195,11 @@ routes! {
         "The headers of the same.";
 }
 
-const PARAMS_MAX: usize = 2;
+const MAX_PARAMS: usize = 2;
 
 /// What the `{name}` segments of a pattern stood for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Params<'a>([Option<(&'static str, &'a str)>; PARAMS_MAX]);
+pub struct Params<'a>([Option<(&'static str, &'a str)>; MAX_PARAMS]);
 
 impl<'a> Params<'a> {
     /// The segment as it arrived, still percent-encoded; never empty.
@@ -256,7 +256,7 @@ pub enum Match<'a> {
 /// compared as it is, since methods are case-sensitive (RFC 9110 section 9.1).
 #[must_use]
 pub fn match_route<'a>(method: &str, path: &'a str) -> Match<'a> {
-    if path.len() > PATH_MAX_BYTES {
+    if path.len() > MAX_PATH_BYTES {
         return Match::NotFound;
     }
     let mut allowed: Vec<&'static str> = Vec::new();
@@ -456,7 +456,7 @@ mod tests {
 
     #[test]
     fn a_path_over_the_bound_is_not_found() {
-        let path = format!("/tasks/{}", "a".repeat(PATH_MAX_BYTES));
+        let path = format!("/tasks/{}", "a".repeat(MAX_PATH_BYTES));
         assert_eq!(match_route("GET", &path), Match::NotFound);
     }
 

@@ -1,7 +1,7 @@
 //! Which version of the protocol a request speaks: `A2A-Version`, section 3.6.
 
 use crate::error::{A2aError, Reason};
-use crate::http;
+use crate::query;
 
 /// The request header, and the query parameter that may stand in for it (section 3.6.1).
 pub const NAME: &str = "A2A-Version";
@@ -16,25 +16,17 @@ pub const SUPPORTED: &str = "1.0";
 ///
 /// # Errors
 /// `VERSION_NOT_SUPPORTED`, with `supportedVersions` in its metadata; `INVALID_REQUEST` when header and
-/// parameter, or two parameters, name different versions.
+/// parameter name different versions, or the parameter is repeated or cannot be decoded.
 pub fn negotiate(header: Option<&str>, query: Option<&str>) -> Result<(), A2aError> {
-    let mut requested = header.map(|value| value.trim().to_owned());
-    for (name, value) in query.into_iter().flat_map(http::query_pairs).flatten() {
-        if name != NAME {
-            continue;
-        }
-        match &requested {
-            None => requested = Some(value.into_owned()),
-            Some(other) if *other == value => {}
-            Some(_) => {
-                return Err(A2aError::field(
-                    NAME,
-                    "must name one version: header and query parameter disagree",
-                ));
-            }
-        }
+    let header = header.map(str::trim);
+    let parameter = query::parameter(query.unwrap_or_default(), NAME)?;
+    if header.is_some() && parameter.is_some() && header != parameter.as_deref() {
+        return Err(A2aError::field(
+            NAME,
+            "must name one version: header and query parameter disagree",
+        ));
     }
-    match requested.as_deref() {
+    match header.or(parameter.as_deref()) {
         None | Some(SUPPORTED) => Ok(()),
         Some(other) => Err(not_supported(other)),
     }
@@ -68,7 +60,7 @@ mod tests {
             (Some(" 1.0 "), None),
             (None, Some("A2A-Version=1.0")),
             (None, Some("x=%zz&A2A-Version=1%2E0")),
-            (Some("1.0"), Some("A2A-Version=1.0&A2A-Version=1.0")),
+            (Some("1.0"), Some("A2A-Version=1.0")),
         ] {
             assert_eq!(reason(header, query), None, "{header:?} {query:?}");
         }
@@ -109,12 +101,13 @@ mod tests {
     }
 
     #[test]
-    fn header_and_parameter_that_disagree_are_an_invalid_request() {
+    fn header_and_parameter_that_disagree_or_a_parameter_that_is_unclear_are_an_invalid_request() {
         for (header, query) in [
             (Some("1.0"), "A2A-Version=0.3"),
             (Some("0.3"), "A2A-Version=1.0"),
             (Some(""), "A2A-Version=1.0"),
-            (None, "A2A-Version=1.0&A2A-Version="),
+            (None, "A2A-Version=1.0&A2A-Version=1.0"),
+            (None, "A2A-Version=%zz"),
         ] {
             let error = negotiate(header, Some(query)).unwrap_err();
             assert_eq!(error.reason, Reason::InvalidRequest, "{header:?} {query}");

@@ -9,15 +9,15 @@ use a2a::AgentSkill;
 use serde_json::{Map, Value};
 
 use super::{
-    CardError, DESCRIPTION_MAX_CHARS, INPUT_MODES, NAME_MAX_CHARS, OUTPUT_MODES, SKILLS, is_text,
+    CardError, INPUT_MODES, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS, OUTPUT_MODES, SKILLS, is_text,
 };
 use crate::configuration;
 use crate::field_path::member;
 
 /// Most skills of a card.
-pub const SKILLS_MAX: usize = 64;
+pub const MAX_SKILLS: usize = 64;
 /// Most tags, examples or media types of a skill.
-pub const TEXTS_MAX: usize = 32;
+pub const MAX_TEXTS: usize = 32;
 
 const FIELDS: [&str; 7] = [
     "id",
@@ -35,11 +35,11 @@ pub(super) fn parse(json: &str) -> Result<Vec<AgentSkill>, CardError> {
         .map_err(|problem| CardError::new(SKILLS, format!("must be a JSON array: it {problem}")))?;
     let items = document
         .as_array()
-        .filter(|items| items.len() <= SKILLS_MAX)
+        .filter(|items| items.len() <= MAX_SKILLS)
         .ok_or_else(|| {
             CardError::new(
                 SKILLS,
-                format!("must be a JSON array of at most {SKILLS_MAX} skills"),
+                format!("must be a JSON array of at most {MAX_SKILLS} skills"),
             )
         })?;
     let mut skills: Vec<AgentSkill> = Vec::with_capacity(items.len());
@@ -65,12 +65,12 @@ fn skill(value: &Value, path: &str) -> Result<AgentSkill, CardError> {
             format!("is not configurable: a skill has {}", FIELDS.join(", ")),
         ));
     }
-    let id = required(fields, path, "id", NAME_MAX_CHARS)?;
-    let tags = texts(fields, path, "tags", |tag| is_text(tag, NAME_MAX_CHARS))?
+    let id = required(fields, path, "id", MAX_NAME_CHARS)?;
+    let tags = texts(fields, path, "tags", |tag| is_text(tag, MAX_NAME_CHARS))?
         .filter(|tags| !tags.is_empty())
         .unwrap_or_else(|| vec![id.clone()]);
     let examples = texts(fields, path, "examples", |example| {
-        is_text(example, DESCRIPTION_MAX_CHARS)
+        is_text(example, MAX_DESCRIPTION_CHARS)
     })?;
     let modes = |key, default: &[&str]| {
         texts(fields, path, key, is_media_type).map(|modes| {
@@ -79,8 +79,8 @@ fn skill(value: &Value, path: &str) -> Result<AgentSkill, CardError> {
         })
     };
     Ok(AgentSkill {
-        name: required(fields, path, "name", NAME_MAX_CHARS)?,
-        description: required(fields, path, "description", DESCRIPTION_MAX_CHARS)?,
+        name: required(fields, path, "name", MAX_NAME_CHARS)?,
+        description: required(fields, path, "description", MAX_DESCRIPTION_CHARS)?,
         id,
         tags,
         examples: Some(examples.unwrap_or_default()),
@@ -121,7 +121,7 @@ fn texts(
     };
     value
         .as_array()
-        .filter(|items| items.len() <= TEXTS_MAX)
+        .filter(|items| items.len() <= MAX_TEXTS)
         .and_then(|items| {
             items
                 .iter()
@@ -142,7 +142,7 @@ fn texts(
             wrong(
                 path,
                 key,
-                format!("must be an array of at most {TEXTS_MAX} {items}"),
+                format!("must be an array of at most {MAX_TEXTS} {items}"),
             )
         })
 }
@@ -155,7 +155,7 @@ fn is_media_type(text: &str) -> bool {
                 .bytes()
                 .all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
     };
-    text.len() <= NAME_MAX_CHARS
+    text.len() <= MAX_NAME_CHARS
         && text
             .split_once('/')
             .is_some_and(|(kind, subtype)| token(kind) && token(subtype))

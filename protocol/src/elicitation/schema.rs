@@ -6,15 +6,15 @@ use serde_json::{Map, Value};
 
 use crate::error::{FieldViolation, MAX_VIOLATIONS};
 use crate::field_path::{item, member, violation};
-use crate::http;
-use crate::time;
+
+use super::value::{length, problem};
 
 /// Most properties of a schema.
-pub const PROPERTIES_MAX: usize = 64;
+pub const MAX_PROPERTIES: usize = 64;
 /// Most values of an enumeration.
-pub const ENUM_MAX: usize = 256;
+pub const MAX_ENUM: usize = 256;
 /// Longest name, title, description or enumerated value, in characters.
-pub const TEXT_MAX_CHARS: usize = 1024;
+pub const MAX_TEXT_CHARS: usize = 1024;
 
 const FORMATS: [&str; 4] = ["email", "uri", "date", "date-time"];
 
@@ -90,81 +90,6 @@ impl RequestedSchema {
     }
 }
 
-/// What is wrong with a value that should follow a property of a checked schema.
-fn problem(property: &Value, value: &Value) -> Option<String> {
-    let number = |key: &str| property.get(key).and_then(Value::as_f64);
-    match property.get("type").and_then(Value::as_str) {
-        Some("boolean") => (!value.is_boolean()).then(|| "must be a boolean".to_owned()),
-        Some(kind @ ("number" | "integer")) => {
-            let Some(actual) = value.as_f64() else {
-                return Some(format!("must be of type {kind}"));
-            };
-            if kind == "integer" && actual.fract() != 0.0 {
-                return Some("must be an integer".to_owned());
-            }
-            if let Some(minimum) = number("minimum").filter(|minimum| actual < *minimum) {
-                return Some(format!("must be at least {minimum}"));
-            }
-            number("maximum")
-                .filter(|maximum| actual > *maximum)
-                .map(|maximum| format!("must be at most {maximum}"))
-        }
-        _ => match value.as_str() {
-            Some(text) => text_problem(property, text),
-            None => Some("must be a string".to_owned()),
-        },
-    }
-}
-
-fn text_problem(property: &Value, text: &str) -> Option<String> {
-    if let Some(values) = property.get("enum").and_then(Value::as_array) {
-        let known = values.iter().any(|value| value == text);
-        return (!known).then(|| "must be one of the enumerated values".to_owned());
-    }
-    let bound = |key: &str| property.get(key).and_then(length);
-    let length = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
-    if let Some(minimum) = bound("minLength").filter(|minimum| length < *minimum) {
-        return Some(format!("must have at least {minimum} characters"));
-    }
-    if let Some(maximum) = bound("maxLength").filter(|maximum| length > *maximum) {
-        return Some(format!("must have at most {maximum} characters"));
-    }
-    let (valid, expected) = match property.get("format").and_then(Value::as_str) {
-        Some("email") => (is_email(text), "must be an e-mail address"),
-        Some("uri") => (http::is_uri(text), "must be an absolute URI"),
-        Some("date") => (is_date(text), "must be a date, YYYY-MM-DD"),
-        Some("date-time") => (
-            time::parse(text).is_some(),
-            "must be a date and time of RFC 3339, such as 2025-01-01T00:00:00Z",
-        ),
-        _ => return None,
-    };
-    (!valid).then(|| expected.to_owned())
-}
-
-/// A whole number that is not negative, also when written with a fraction of zero.
-fn length(value: &Value) -> Option<u64> {
-    const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
-    value.as_u64().or_else(|| {
-        let float = value.as_f64()?;
-        let whole = float.fract() == 0.0 && (0.0..=EXACT_MAX).contains(&float);
-        whole.then(|| format!("{float:.0}").parse().ok()).flatten()
-    })
-}
-
-fn is_email(text: &str) -> bool {
-    text.split_once('@').is_some_and(|(local, domain)| {
-        !local.is_empty()
-            && !domain.is_empty()
-            && !domain.contains('@')
-            && !text.contains(|c: char| c.is_whitespace() || c.is_control())
-    })
-}
-
-fn is_date(text: &str) -> bool {
-    text.len() == "YYYY-MM-DD".len() && time::parse(&format!("{text}T00:00:00Z")).is_some()
-}
-
 struct Check(Vec<FieldViolation>);
 
 impl Check {
@@ -183,21 +108,21 @@ impl Check {
         }
         let empty = Map::new();
         let properties = match fields.get("properties").and_then(Value::as_object) {
-            Some(properties) if properties.len() <= PROPERTIES_MAX => properties,
+            Some(properties) if properties.len() <= MAX_PROPERTIES => properties,
             _ => {
                 self.fail(
                     member(path, "properties"),
-                    format!("must be an object of at most {PROPERTIES_MAX} properties"),
+                    format!("must be an object of at most {MAX_PROPERTIES} properties"),
                 );
                 &empty
             }
         };
         for (name, property) in properties {
             let at = member(&member(path, "properties"), name);
-            if name.is_empty() || name.chars().count() > TEXT_MAX_CHARS {
+            if name.is_empty() || name.chars().count() > MAX_TEXT_CHARS {
                 self.fail(
                     at.clone(),
-                    format!("must have a name of 1 to {TEXT_MAX_CHARS} characters"),
+                    format!("must have a name of 1 to {MAX_TEXT_CHARS} characters"),
                 );
             }
             self.property(property, &at);
@@ -218,11 +143,11 @@ impl Check {
     fn required(&mut self, value: &Value, properties: &Map<String, Value>, path: &str) {
         let Some(names) = value
             .as_array()
-            .filter(|names| names.len() <= PROPERTIES_MAX)
+            .filter(|names| names.len() <= MAX_PROPERTIES)
         else {
             return self.fail(
                 path.to_owned(),
-                format!("must be an array of at most {PROPERTIES_MAX} names of properties"),
+                format!("must be an array of at most {MAX_PROPERTIES} names of properties"),
             );
         };
         for (index, name) in names.iter().enumerate() {
@@ -321,11 +246,11 @@ impl Check {
     fn values(&mut self, value: &Value, path: &str) {
         let Some(values) = value
             .as_array()
-            .filter(|values| (1..=ENUM_MAX).contains(&values.len()))
+            .filter(|values| (1..=MAX_ENUM).contains(&values.len()))
         else {
             return self.fail(
                 path.to_owned(),
-                format!("must be an array of 1 to {ENUM_MAX} strings"),
+                format!("must be an array of 1 to {MAX_ENUM} strings"),
             );
         };
         for (index, value) in values.iter().enumerate() {
@@ -336,11 +261,11 @@ impl Check {
     fn text(&mut self, value: &Value, path: String) {
         let valid = value
             .as_str()
-            .is_some_and(|text| text.chars().count() <= TEXT_MAX_CHARS);
+            .is_some_and(|text| text.chars().count() <= MAX_TEXT_CHARS);
         if !valid {
             self.fail(
                 path,
-                format!("must be a string of at most {TEXT_MAX_CHARS} characters"),
+                format!("must be a string of at most {MAX_TEXT_CHARS} characters"),
             );
         }
     }
@@ -434,7 +359,7 @@ mod tests {
             (json!({"type": "boolean", "default": 1}), p(".default")),
             (json!({"type": "boolean", "title": 1}), p(".title")),
             (
-                json!({"type": "boolean", "description": "d".repeat(TEXT_MAX_CHARS + 1)}),
+                json!({"type": "boolean", "description": "d".repeat(MAX_TEXT_CHARS + 1)}),
                 p(".description"),
             ),
         ];
@@ -484,19 +409,19 @@ mod tests {
 
     #[test]
     fn sizes_are_bounded() {
-        let properties: Map<String, Value> = (0..=PROPERTIES_MAX)
+        let properties: Map<String, Value> = (0..=MAX_PROPERTIES)
             .map(|n| (format!("p{n}"), json!({"type": "boolean"})))
             .collect();
         assert_eq!(
             fields(json!({"type": "object", "properties": properties})),
             ["requestedSchema.properties"]
         );
-        let values = vec!["x"; ENUM_MAX + 1];
+        let values = vec!["x"; MAX_ENUM + 1];
         assert_eq!(
             fields(with_property(json!({"type": "string", "enum": values}))),
             ["requestedSchema.properties.p.enum"]
         );
-        let wrong: Map<String, Value> = (0..PROPERTIES_MAX)
+        let wrong: Map<String, Value> = (0..MAX_PROPERTIES)
             .map(|n| (format!("p{n}"), json!(0)))
             .collect();
         assert_eq!(
