@@ -1,0 +1,46 @@
+# All a newcomer needs. Tools and builds go into ignored folders here: node_modules, .tools, target, build.
+
+SHELL := /bin/bash
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+export CARGO_TARGET_DIR := $(CURDIR)/target
+
+.PHONY: help setup build dev test bench deploy deploy-dry-run fmt clean
+
+help:
+	@echo 'make dev             serve the agent at http://127.0.0.1:8787 (PORT), with its resident beside it'
+	@echo 'make test            run every check and every test'
+	@echo 'make bench           measure it beside a hand-written Worker'
+	@echo 'make deploy          deploy to Cloudflare; make deploy-dry-run only checks'
+	@echo 'make setup           get the tools; the others do it too'
+	@echo 'make build           build the Worker and the resident'
+	@echo 'make fmt             format everything'
+	@echo 'make clean           delete what was built; the tools stay'
+
+setup:
+	@scripts/setup.sh
+
+build: setup
+	@scripts/build.sh
+	@scripts/build-resident.sh
+
+dev: build
+	@exec node scripts/dev.mjs
+
+test: build
+	@scripts/test.sh
+
+bench: build
+	@node bench/run.mjs
+
+deploy: build
+	@scripts/deploy.sh
+
+deploy-dry-run: build
+	@scripts/deploy.sh --dry-run
+
+fmt: setup
+	@cargo fmt --all
+	@prettier --write --log-level warn .
+
+clean:
+	rm -rf build target

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Gets every tool that building, testing and serving need. All of it is pinned and goes into ignored folders of this
+# repository (node_modules, .tools); only where the system lacks a C linker or a Rust that can build for the web are
+# Debian packages installed. Nothing is done twice: with everything there, it takes a second.
+#
+# The Worker's toolchain is rustup's nightly below, in a rustup home of its own so that the user's toolchains stay as
+# they are, or else Debian's rustc-web. WASM_TOOLCHAIN=rustup or =debian asks for one of them.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/step.sh
+. scripts/toolchain.sh
+
+NATIVE_RUST_MINOR=95
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+apt_install() {
+  command -v apt-get >/dev/null || return 1
+  as_root apt-get update -q && as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@"
+}
+
+check_prerequisites() {
+  command -v git >/dev/null || fail "git is not installed" "install it (Debian: apt-get install git)"
+  command -v npm >/dev/null || fail "npm is not installed" "install Node.js with npm (Debian: apt-get install nodejs npm)"
+  command -v rustup >/dev/null || fail "rustup is not installed" "follow https://rustup.rs, then open a new shell"
+  local version
+  version=$(cargo --version 2>/dev/null) ||
+    fail "cargo does not run" "rustup toolchain install stable && rustup default stable"
+  version=${version#cargo 1.}
+  [ "${version%%.*}" -ge "$NATIVE_RUST_MINOR" ] ||
+    fail "cargo is 1.$version, this project needs 1.$NATIVE_RUST_MINOR" "rustup update stable"
+  command -v cc >/dev/null ||
+    step "Install a C compiler, which Rust links with" "install gcc by hand (Debian: apt-get install gcc libc6-dev)" \
+      apt_install gcc libc6-dev
+  cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 ||
+    step "Add rustfmt and clippy" "rustup component add rustfmt clippy" rustup component add rustfmt clippy
+}
+
+# npm ci, unless node_modules is what the lock file says; it brings Node, wrangler, workerd, esbuild and the rest.
+npm_packages() {
+  local want
+  want=$(cat package.json package-lock.json | sha256sum)
+  [ "$(cat node_modules/.locked 2>/dev/null)" = "$want" ] && [ -x node_modules/.bin/node ] && return
+  step "Install the npm packages" "check that the npm registry is reachable: npm ping" npm ci --no-audit --no-fund
+  node_modules/.bin/node --version >/dev/null ||
+    fail "the npm package 'node' brought no working Node" "rm -rf node_modules, and see what npm ci says"
+  printf '%s\n' "$want" >node_modules/.locked
+}
+
+rustup_nightly() {
+  RUSTUP_MAX_RETRIES=1 RUSTUP_HOME=$RUSTUP_HOME_FOR_WASM timeout 300 \
+    rustup toolchain install "$NIGHTLY" --no-self-update --profile minimal \
+    --component rust-src --target wasm32-unknown-unknown
+}
+
+# Settles which compiler builds the Worker and writes it down for build.sh.
+wasm_toolchain() {
+  local wanted=${WASM_TOOLCHAIN:-} taken
+  taken=$(cat .tools/wasm-toolchain 2>/dev/null || true)
+  if [ -n "$taken" ] && [ "${wanted:-$taken}" = "$taken" ] && wasm_toolchain_works "$taken"; then return; fi
+  mkdir -p .tools
+  printf '==> Get a Rust that builds for the web\n'
+  case ${wanted:-rustup} in
+    rustup)
+      if rustup_nightly && wasm_toolchain_works rustup; then
+        taken=rustup
+      elif [ -n "$wanted" ]; then
+        fail "rustup could not install $NIGHTLY with rust-src" "check the network, or leave WASM_TOOLCHAIN unset"
+      else
+        printf '    rustup could not; trying Debian'\''s packages\n'
+        taken=debian
+      fi
+      ;;
+    debian) taken=debian ;;
+    *) fail "WASM_TOOLCHAIN is '$wanted'" "set it to rustup or debian, or leave it unset" ;;
+  esac
+  if [ "$taken" = debian ] && ! wasm_toolchain_works debian; then
+    step "Install Debian's Rust for the web" \
+      "reach a Debian mirror that has rustc-web, or let rustup install $NIGHTLY with rust-src" \
+      apt_install rustc-web cargo-web libstd-rust-web-dev rust-web-src lld-19
+    wasm_toolchain_works debian || fail "Debian's Rust for the web does not run" "see what $DEBIAN_RUSTC -vV says"
+  fi
+  printf '%s\n' "$taken" >.tools/wasm-toolchain
+  printf '    the Worker is built with: %s\n' "$(wasm_toolchain_name "$taken")"
+}
+
+# The command line tool must be the very version of the crate.
+wasm_bindgen_cli() {
+  local version
+  version=$(awk '/^name = "wasm-bindgen"$/ { getline; gsub(/"/, "", $3); print $3; exit }' Cargo.lock)
+  [ "$(.tools/bin/wasm-bindgen --version 2>/dev/null)" = "wasm-bindgen $version" ] && return
+  # It runs for a moment per build: compiling it fast is worth more than a fast tool.
+  CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=off CARGO_TARGET_DIR=target/tools \
+    step "Compile wasm-bindgen $version (a few minutes, once)" "check that crates.io is reachable, then run this again" \
+    cargo install --locked --force --root .tools --bin wasm-bindgen "wasm-bindgen-cli@$version"
+  rm -rf target/tools
+}
+
+check_prerequisites
+npm_packages
+wasm_toolchain
+wasm_bindgen_cli
