@@ -1,0 +1,18 @@
+//! The two cores together, natively: what they promise, one sentence a test, and a simulation of everything at once.
+
+// Tests assert: a panic there is the report. These are the tests' own functions, which clippy.toml does not exempt.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::string_slice,
+    clippy::unwrap_used
+)]
+
+mod support;
+
+mod acceptance;
+mod cancel;
+mod continuation;
+mod idempotency;

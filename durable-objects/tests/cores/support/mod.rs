@@ -1,0 +1,646 @@
+//! Principals and queues on native stores, and the protocol between them.
+//!
+//! The object classes in the Worker do what [`World`] does, with awaits in place of [`network::Message`]s:
+//!
+//! 1. A command runs in one transaction. Its alarm is part of the commit.
+//! 2. After the commit come the effects: frames to watchers, bells, and a `Notify` to each queue that is owed notices.
+//! 3. A take that gives [`Step::Ask`] calls `Grant`; the answer goes to `granted`, the lack of one to `grant_failed`.
+//! 4. An end gives an `Ending`, told to the principal by `EndTurn`; the answer goes to `ended`. Without one, the alarm
+//!    tells it again.
+//! 5. A tool is checked by the queue, then used at the principal.
+//! 6. At its alarm a principal delivers the notices that are due, and a queue repeats `due` until nothing is.
+//!
+//! An object may die between any two of these. What it awaited is then forgotten ([`World::reset`]); its database and
+//! its alarm are not.
+
+pub mod ask;
+pub mod invariants;
+pub mod network;
+pub mod objects;
+pub mod peek;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use durable_objects::commands::principal::{
+    Disposition, EndTurn, GrantReply, PrincipalCall, PrincipalCommand, Replay, Tool, ToolReply,
+    TurnOutcome, UseTool,
+};
+use durable_objects::commands::wake_queue::{
+    Admission, CallTool, End, Heartbeat, HeartbeatReply, Notify, Take, Turn, TurnAuthority,
+    WakeQueueCommand,
+};
+use durable_objects::effects::OwedNotice;
+use durable_objects::environment::Environment;
+use durable_objects::error::CoreError;
+use durable_objects::principal;
+use durable_objects::storage::Transactional;
+use durable_objects::wake_queue::{Due, Ending, Run, Step, WakeQueue};
+use protocol::error::A2aError;
+
+use network::{Address, Awaiting, Message};
+use objects::{Counter, PrincipalObject, QueueObject, Watcher};
+
+/// The lease the queues give, in milliseconds.
+pub const LEASE_MS: i64 = 60_000;
+
+/// Why a call gave no answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Failure {
+    /// The core refused it.
+    Refused(A2aError),
+    /// The object died after the commit, or the call got lost: whether it took effect is unknown to the caller.
+    Lost,
+}
+
+impl Failure {
+    /// The name of the refusal.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Refused(error) => error.reason.as_str(),
+            Self::Lost => "LOST",
+        }
+    }
+}
+
+/// What a caller outside the objects is answered, later.
+#[derive(Debug)]
+pub enum Answer {
+    Turn(Option<Turn>),
+    Disposition(Disposition),
+    Tool(ToolReply),
+    Failed(Failure),
+}
+
+/// Waits for an [`Answer`].
+pub type Ticket = u64;
+
+/// Everything: objects, calls in flight, the clock.
+pub struct World {
+    pub now_ms: i64,
+    pub principals: BTreeMap<String, PrincipalObject>,
+    pub queues: BTreeMap<String, QueueObject>,
+    /// Calls and answers on their way between objects.
+    pub in_flight: Vec<Message>,
+    /// Turns that reached a resident, by their ids: whose queue, and which task.
+    pub handed_out: BTreeMap<String, (String, String)>,
+    /// Every effect of a tool that broke invariant 4, as a sentence.
+    pub strays: Vec<String>,
+    /// The next command's object dies after its commit.
+    pub dies_after_commit: bool,
+    answers: BTreeMap<Ticket, Answer>,
+    next_ticket: Ticket,
+    ids: Counter,
+}
+
+impl World {
+    /// One queue, `resident`, which serves all of these principals.
+    pub fn of(principals: &[&str]) -> Self {
+        let mut world = Self {
+            now_ms: 1_700_000_000_000,
+            principals: BTreeMap::new(),
+            queues: BTreeMap::new(),
+            in_flight: Vec::new(),
+            handed_out: BTreeMap::new(),
+            strays: Vec::new(),
+            dies_after_commit: false,
+            answers: BTreeMap::new(),
+            next_ticket: 0,
+            ids: Counter::default(),
+        };
+        for principal in principals {
+            world.add_principal(principal, "resident");
+        }
+        world
+    }
+
+    /// A principal served by that resident's queue.
+    pub fn add_principal(&mut self, principal: &str, resident: &str) {
+        self.principals
+            .insert(principal.to_owned(), PrincipalObject::new(resident));
+        self.queues
+            .entry(resident.to_owned())
+            .or_insert_with(QueueObject::new);
+    }
+
+    // Commands, each one transaction.
+
+    /// Runs a command of a principal, on behalf of the queue that serves it unless one is named.
+    pub fn command(
+        &mut self,
+        principal: &str,
+        resident: Option<&str>,
+        command: PrincipalCommand,
+    ) -> Result<String, Failure> {
+        let object = self.principals.get_mut(principal).expect("a principal");
+        let call = PrincipalCall {
+            principal: principal.to_owned(),
+            resident: resident.unwrap_or(&object.resident).to_owned(),
+            command,
+        };
+        // As on the wire, so that every call is proved to survive it.
+        let text = serde_json::to_string(&call).unwrap();
+        let call: PrincipalCall = serde_json::from_str(&text).unwrap();
+        let (now_ms, ids) = (self.now_ms, &mut self.ids);
+        let ran = object.store.transaction(|store| {
+            let environment = Environment { now_ms, ids };
+            principal::handle(store, environment, &call)
+        });
+        let (reply, effects) = ran.map_err(refused)?;
+        object.set_alarm(effects.alarm_ms);
+        if std::mem::take(&mut self.dies_after_commit) {
+            self.reset(&Address::Principal(principal.to_owned()));
+            return Err(Failure::Lost);
+        }
+        for frame in &effects.frames {
+            for watcher in &mut object.watchers {
+                watcher.see(frame);
+            }
+        }
+        self.deliver_notices(principal, effects.notices);
+        Ok(reply)
+    }
+
+    fn deliver_notices(&mut self, principal: &str, notices: Vec<OwedNotice>) {
+        let mut by_queue: BTreeMap<String, Vec<OwedNotice>> = BTreeMap::new();
+        for owed in notices {
+            by_queue
+                .entry(owed.resident.clone())
+                .or_default()
+                .push(owed);
+        }
+        for (resident, notices) in by_queue {
+            let command = WakeQueueCommand::Notify(Notify {
+                resident: resident.clone(),
+                notices: notices.iter().map(|owed| owed.notice.clone()).collect(),
+            });
+            self.call(
+                Address::Principal(principal.to_owned()),
+                Address::Queue(resident),
+                serde_json::to_string(&command).unwrap(),
+                Awaiting::Admissions(notices),
+            );
+        }
+    }
+
+    /// Runs a command of a queue.
+    pub fn queue<T>(
+        &mut self,
+        resident: &str,
+        command: impl FnOnce(WakeQueue<'_, durable_objects::storage::native::NativeStore>) -> Run<T>,
+    ) -> Result<T, Failure> {
+        let object = self.queues.get_mut(resident).expect("a queue");
+        let (now_ms, ids) = (self.now_ms, &mut self.ids);
+        let ran = object.store.transaction(|store| {
+            let environment = Environment { now_ms, ids };
+            command(WakeQueue::new(store, environment, resident, LEASE_MS))
+        });
+        let (answer, effects) = ran.map_err(refused)?;
+        object.set_alarm(effects.alarm_ms);
+        if std::mem::take(&mut self.dies_after_commit) {
+            self.reset(&Address::Queue(resident.to_owned()));
+            return Err(Failure::Lost);
+        }
+        object.rings.extend(effects.rings);
+        Ok(answer)
+    }
+
+    // What a resident does. Whatever takes a call to a principal is answered later.
+
+    /// Begins a take.
+    pub fn begin_take(&mut self, resident: &str, session: &str) -> Ticket {
+        let ticket = self.ticket();
+        let command = Take {
+            resident: resident.to_owned(),
+            session: session.to_owned(),
+        };
+        let step = self.queue(resident, |queue| queue.take(&command));
+        self.follow(resident, session, ticket, step);
+        ticket
+    }
+
+    fn follow(
+        &mut self,
+        resident: &str,
+        session: &str,
+        ticket: Ticket,
+        step: Result<Step, Failure>,
+    ) {
+        match step {
+            Ok(Step::Ask { principal, grant }) => {
+                let awaiting = Awaiting::Grant {
+                    ticket,
+                    session: session.to_owned(),
+                    turn_id: grant.turn_id.clone(),
+                };
+                self.call_principal(
+                    resident,
+                    &principal,
+                    PrincipalCommand::Grant(grant),
+                    awaiting,
+                );
+            }
+            Ok(Step::Turn(turn)) => {
+                self.handed_out.insert(
+                    turn.turn_id.clone(),
+                    (resident.to_owned(), turn.task_id.clone()),
+                );
+                self.answer(ticket, Answer::Turn(Some(turn)));
+            }
+            Ok(Step::Nothing) => self.answer(ticket, Answer::Turn(None)),
+            Err(failure) => self.answer(ticket, Answer::Failed(failure)),
+        }
+    }
+
+    /// Begins the end of a turn.
+    pub fn begin_end(&mut self, resident: &str, turn_id: &str, outcome: TurnOutcome) -> Ticket {
+        let ticket = self.ticket();
+        let command = End {
+            resident: resident.to_owned(),
+            turn_id: turn_id.to_owned(),
+            outcome,
+        };
+        match self.queue(resident, |queue| queue.end(&command)) {
+            Ok(ending) => self.report(resident, ending, Some(ticket), false),
+            Err(failure) => self.answer(ticket, Answer::Failed(failure)),
+        }
+        ticket
+    }
+
+    fn report(&mut self, resident: &str, ending: Ending, ticket: Option<Ticket>, at_alarm: bool) {
+        let awaiting = Awaiting::End {
+            ticket,
+            turn_id: ending.report.turn_id.clone(),
+            at_alarm,
+        };
+        let command = PrincipalCommand::EndTurn(EndTurn::from(ending.report));
+        self.call_principal(resident, &ending.principal, command, awaiting);
+    }
+
+    /// Begins the use of a tool.
+    pub fn begin_tool(
+        &mut self,
+        resident: &str,
+        turn: &Turn,
+        authority: TurnAuthority,
+        tool: Tool,
+    ) -> Ticket {
+        let ticket = self.ticket();
+        let command = CallTool {
+            resident: resident.to_owned(),
+            turn_id: turn.turn_id.clone(),
+            task_id: turn.task_id.clone(),
+            authority,
+            tool,
+        };
+        match self.queue(resident, |queue| queue.check(&command)) {
+            Ok(checked) => {
+                let tool = PrincipalCommand::UseTool(UseTool {
+                    turn_id: command.turn_id,
+                    task_id: command.task_id,
+                    tool: command.tool,
+                });
+                self.call_principal(resident, &checked.principal, tool, Awaiting::Tool(ticket));
+            }
+            Err(failure) => self.answer(ticket, Answer::Failed(failure)),
+        }
+        ticket
+    }
+
+    /// A sign of life.
+    pub fn heartbeat(
+        &mut self,
+        resident: &str,
+        turn_id: &str,
+        authority: TurnAuthority,
+    ) -> Result<HeartbeatReply, Failure> {
+        let command = Heartbeat {
+            turn_id: turn_id.to_owned(),
+            authority,
+        };
+        self.queue(resident, |queue| queue.heartbeat(&command))
+    }
+
+    // Alarms.
+
+    /// The object whose alarm goes off first, and when.
+    pub fn next_alarm(&self) -> Option<(Address, i64)> {
+        let principals = self.principals.iter().filter_map(|(name, object)| {
+            Some((Address::Principal(name.clone()), object.alarm_ms?))
+        });
+        let queues = self
+            .queues
+            .iter()
+            .filter_map(|(name, object)| Some((Address::Queue(name.clone()), object.alarm_ms?)));
+        principals.chain(queues).min_by_key(|(_, at_ms)| *at_ms)
+    }
+
+    /// The object's alarm goes off now.
+    pub fn fire(&mut self, address: &Address) {
+        match address {
+            Address::Principal(name) => {
+                let now_ms = self.now_ms;
+                let object = self.principals.get_mut(name).expect("a principal");
+                let due = object
+                    .store
+                    .transaction(|store| principal::due_notices(store, now_ms))
+                    .unwrap();
+                object.alarm_ms = principal::next_due_ms(&object.store).unwrap();
+                if std::mem::take(&mut self.dies_after_commit) {
+                    self.reset(address);
+                } else {
+                    self.deliver_notices(name, due);
+                }
+            }
+            Address::Queue(name) => {
+                self.queues.get_mut(name).expect("a queue").alarm_ms = None;
+                self.carry_on(name);
+            }
+        }
+    }
+
+    /// One round of a queue's `due`; the rest follows when what it asks has been answered.
+    fn carry_on(&mut self, resident: &str) {
+        match self.queue(resident, |queue| queue.due()) {
+            Ok(Due::End(ending)) => self.report(resident, ending, None, true),
+            Ok(Due::Replay { principal }) => {
+                let awaiting = Awaiting::Replay(principal.clone());
+                let command = PrincipalCommand::Replay(Replay {});
+                self.call_principal(resident, &principal, command, awaiting);
+            }
+            Ok(Due::Nothing) | Err(Failure::Lost) => {}
+            Err(failure) => panic!("a queue's alarm was refused: {failure:?}"),
+        }
+    }
+
+    /// The object leaves memory: what it awaited is forgotten and its sockets are closed.
+    pub fn reset(&mut self, address: &Address) {
+        match address {
+            Address::Principal(name) => {
+                let object = self.principals.get_mut(name).expect("a principal");
+                object.life += 1;
+                object.watchers.clear();
+            }
+            Address::Queue(name) => {
+                let object = self.queues.get_mut(name).expect("a queue");
+                object.life += 1;
+                object.rings.clear();
+            }
+        }
+    }
+
+    // The network.
+
+    fn call_principal(
+        &mut self,
+        resident: &str,
+        principal: &str,
+        command: PrincipalCommand,
+        awaiting: Awaiting,
+    ) {
+        self.call(
+            Address::Queue(resident.to_owned()),
+            Address::Principal(principal.to_owned()),
+            serde_json::to_string(&command).unwrap(),
+            awaiting,
+        );
+    }
+
+    fn call(&mut self, from: Address, to: Address, body: String, awaiting: Awaiting) {
+        let life = self.life(&from);
+        self.in_flight.push(Message::Request {
+            from,
+            life,
+            to,
+            body,
+            awaiting: Some(awaiting),
+        });
+    }
+
+    fn life(&self, address: &Address) -> u32 {
+        match address {
+            Address::Principal(name) => self.principals[name].life,
+            Address::Queue(name) => self.queues[name].life,
+        }
+    }
+
+    /// Delivers a message in flight. What its receiver says next is in flight then.
+    pub fn deliver(&mut self, index: usize) {
+        match self.in_flight.remove(index) {
+            Message::Request {
+                from,
+                life,
+                to,
+                body,
+                awaiting,
+            } => {
+                let answer = match &to {
+                    Address::Principal(name) => self.principal_receives(&from, name, &body),
+                    Address::Queue(name) => self.queue_receives(name, &body),
+                };
+                if let Some(awaiting) = awaiting {
+                    self.in_flight.push(Message::Reply {
+                        to: from,
+                        life,
+                        awaiting,
+                        answer,
+                    });
+                }
+            }
+            Message::Reply {
+                to,
+                life,
+                awaiting,
+                answer,
+            } => {
+                if self.life(&to) == life {
+                    self.resume(&to, awaiting, answer);
+                }
+            }
+        }
+    }
+
+    fn principal_receives(
+        &mut self,
+        from: &Address,
+        principal: &str,
+        body: &str,
+    ) -> Result<String, Failure> {
+        let command: PrincipalCommand = serde_json::from_str(body).unwrap();
+        let Address::Queue(resident) = from else {
+            panic!("only queues call principals");
+        };
+        let acted = match &command {
+            PrincipalCommand::UseTool(used) if !matches!(used.tool, Tool::Read { .. }) => {
+                Some((used.turn_id.clone(), used.task_id.clone()))
+            }
+            _ => None,
+        };
+        let answer = self.command(principal, Some(resident), command);
+        if let (Some((turn_id, task_id)), Ok(_) | Err(Failure::Lost)) = (acted, &answer) {
+            let turn = self.queues[resident].turn();
+            if turn != Some((turn_id.clone(), task_id.clone())) {
+                self.strays.push(format!(
+                    "a tool of {turn_id} acted on {task_id} under {turn:?}"
+                ));
+            }
+        }
+        answer
+    }
+
+    fn queue_receives(&mut self, resident: &str, body: &str) -> Result<String, Failure> {
+        let WakeQueueCommand::Notify(notify) = serde_json::from_str(body).unwrap() else {
+            panic!("principals only notify");
+        };
+        self.queue(resident, |queue| queue.notify(&notify))
+            .map(|admissions| serde_json::to_string(&admissions).unwrap())
+    }
+
+    fn resume(&mut self, at: &Address, awaiting: Awaiting, answer: Result<String, Failure>) {
+        let name = at.name();
+        match (awaiting, answer) {
+            (Awaiting::Admissions(notices), Ok(text)) => {
+                let admissions: Vec<Admission> = serde_json::from_str(&text).unwrap();
+                self.notices_answered(name, notices.into_iter().zip(admissions).collect());
+            }
+            // The notices stay in the outbox, and the alarm tries again.
+            (Awaiting::Admissions(_), Err(_)) => {}
+            (
+                Awaiting::Grant {
+                    ticket,
+                    session,
+                    turn_id,
+                },
+                Ok(text),
+            ) => {
+                let reply: GrantReply = serde_json::from_str(&text).unwrap();
+                let step = self.queue(name, |queue| queue.granted(&turn_id, &session, &reply));
+                self.follow(name, &session, ticket, step);
+            }
+            (
+                Awaiting::Grant {
+                    ticket, turn_id, ..
+                },
+                Err(failure),
+            ) => {
+                let released = self.queue(name, |queue| queue.grant_failed(&turn_id));
+                self.answer(ticket, Answer::Failed(released.err().unwrap_or(failure)));
+            }
+            (
+                Awaiting::End {
+                    ticket,
+                    turn_id,
+                    at_alarm,
+                },
+                answer,
+            ) => {
+                let answer = answer.and_then(|text| {
+                    let disposition: Disposition = serde_json::from_str(&text).unwrap();
+                    self.queue(name, |queue| queue.ended(&turn_id, &disposition))?;
+                    Ok(disposition)
+                });
+                let failed = answer.is_err();
+                if let Some(ticket) = ticket {
+                    self.answer(
+                        ticket,
+                        answer.map_or_else(Answer::Failed, Answer::Disposition),
+                    );
+                }
+                if at_alarm && !failed {
+                    self.carry_on(name);
+                }
+            }
+            (Awaiting::Replay(principal), answer) => {
+                let replayed = self.queue(name, |queue| queue.replayed(&principal, answer.is_ok()));
+                if replayed.is_ok() {
+                    self.carry_on(name);
+                }
+            }
+            (Awaiting::Tool(ticket), Ok(text)) => {
+                self.answer(ticket, Answer::Tool(serde_json::from_str(&text).unwrap()));
+            }
+            (Awaiting::Tool(ticket), Err(failure)) => self.answer(ticket, Answer::Failed(failure)),
+        }
+    }
+
+    /// A queue's answer to notices has arrived.
+    pub fn notices_answered(&mut self, principal: &str, answered: Vec<(OwedNotice, Admission)>) {
+        let (now_ms, ids) = (self.now_ms, &mut self.ids);
+        let object = self.principals.get_mut(principal).expect("a principal");
+        let effects = object
+            .store
+            .transaction(|store| {
+                let environment = Environment { now_ms, ids };
+                principal::notices_answered(store, environment, &answered)
+            })
+            .unwrap();
+        object.set_alarm(effects.alarm_ms);
+    }
+
+    /// Subscribes to a task; the snapshot comes in the same step.
+    pub fn watch(&mut self, principal: &str, task_id: &str) -> Result<(), Failure> {
+        let object = self.principals.get_mut(principal).expect("a principal");
+        let snapshot =
+            principal::watch(&object.store, task_id, &Default::default(), true).map_err(refused)?;
+        object.watchers.push(Watcher::new(task_id, snapshot));
+        Ok(())
+    }
+
+    fn ticket(&mut self) -> Ticket {
+        self.next_ticket += 1;
+        self.next_ticket
+    }
+
+    fn answer(&mut self, ticket: Ticket, answer: Answer) {
+        self.answers.insert(ticket, answer);
+    }
+
+    /// The answer to a ticket, once.
+    pub fn take_answer(&mut self, ticket: Ticket) -> Option<Answer> {
+        self.answers.remove(&ticket)
+    }
+
+    // Driving to rest.
+
+    /// Delivers everything in flight, in order, until nothing is. Time stands still.
+    pub fn settle(&mut self) {
+        for _ in 0..100_000 {
+            if self.in_flight.is_empty() {
+                return;
+            }
+            self.deliver(0);
+        }
+        panic!("the objects never stop talking");
+    }
+
+    /// Lets time pass, with every alarm at its time and every message delivered at once.
+    pub fn pass(&mut self, ms: i64) {
+        let end_ms = self.now_ms + ms;
+        self.settle();
+        for _ in 0..100_000 {
+            match self.next_alarm() {
+                Some((address, at_ms)) if at_ms <= end_ms => {
+                    self.now_ms = self.now_ms.max(at_ms);
+                    self.fire(&address);
+                    self.settle();
+                }
+                _ => {
+                    self.now_ms = end_ms;
+                    return;
+                }
+            }
+        }
+        panic!("alarms go off forever");
+    }
+
+    /// All principals, by name.
+    pub fn names(&self) -> BTreeSet<String> {
+        self.principals.keys().cloned().collect()
+    }
+}
+
+fn refused(error: CoreError) -> Failure {
+    match error {
+        CoreError::Refused(error) => Failure::Refused(error),
+        CoreError::Store(error) => panic!("the store failed: {error}"),
+    }
+}
