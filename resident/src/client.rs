@@ -1,0 +1,423 @@
+//! The resident surface, typed: one method per route, each with what it may answer.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::endpoint::Endpoint;
+use crate::error::{CallError, Failure};
+use crate::refusal::Refusal;
+
+/// An answer longer than this is not read to its end, in bytes: more than the 200 messages of 256 KiB that a
+/// task keeps.
+const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
+/// How long a connection may take to be made.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long an answer may take, over the time that the request itself asked to wait.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+/// The longest reason that ends a turn, in characters.
+const MAX_REASON_CHARACTERS: usize = 1000;
+
+/// A bearer token. It has no readable `Debug` and no `Display`.
+#[derive(Clone, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Token(String);
+
+impl Token {
+    /// Checks that `token` can be sent in a header.
+    ///
+    /// # Errors
+    /// When it is empty or has a character that is not visible ASCII. The error does not hold the token.
+    pub fn new(token: String) -> Result<Self, &'static str> {
+        if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err("the token must be visible ASCII characters, at least one");
+        }
+        Ok(Token(token))
+    }
+
+    /// The token itself, for a header or a child's environment, and nothing else.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for Token {
+    type Error = &'static str;
+
+    fn try_from(token: String) -> Result<Self, Self::Error> {
+        Token::new(token)
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Token(…)")
+    }
+}
+
+/// A granted turn, as it was handed out.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Turn {
+    /// The turn, which every tool call names.
+    pub turn_id: String,
+    /// The one task that the turn is for.
+    pub task_id: String,
+    /// The task's context.
+    pub context_id: String,
+    /// 1 for the first time that this activation is offered.
+    pub delivery: u32,
+    /// How long the turn lives without a sign of life, in milliseconds.
+    pub lease_ms: u64,
+    /// The token for this turn's tools.
+    pub token: Token,
+}
+
+/// What a heartbeat learned.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pulse {
+    /// Whether the turn still has its authority.
+    pub live: bool,
+    /// The renewed lease, in milliseconds.
+    #[serde(default)]
+    pub lease_ms: Option<u64>,
+    /// Why the turn is over: `canceled`, `expired`, `ended` or `superseded`.
+    #[serde(default)]
+    pub reason: Option<String>,
+}
+
+/// How a turn is reported to have ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End<'a> {
+    /// The command did what it could.
+    Ended,
+    /// The command failed, for this reason.
+    Failed(&'a str),
+}
+
+/// A call of one of the four tools, without the turn and task that every call names.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum ToolCall {
+    /// `a2a_read_task`
+    Read {
+        /// `text` or `json`.
+        format: &'static str,
+    },
+    /// `a2a_complete_task`, completed
+    Complete {
+        /// The answer for the caller.
+        response: String,
+        /// A2A Parts beside the answer.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        parts: Vec<serde_json::Value>,
+        /// Declared outputs to record first.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        outputs: Vec<DeclaredOutput>,
+    },
+    /// `a2a_complete_task`, rejected
+    Reject {
+        /// Always `rejected`.
+        outcome: &'static str,
+        /// Why, for the caller.
+        reason: String,
+    },
+    /// `a2a_record_output`
+    Record(DeclaredOutput),
+    /// `a2a_require_input`
+    Ask {
+        /// The question in plain words.
+        question: String,
+        /// The form of the answer.
+        #[serde(rename = "requestedSchema", skip_serializing_if = "Option::is_none")]
+        requested_schema: Option<Box<RawValue>>,
+        /// Whether the caller is to authenticate.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        auth: bool,
+    },
+}
+
+/// A value under a name that the workflow declares.
+#[derive(Debug, Serialize)]
+pub struct DeclaredOutput {
+    /// The declared name.
+    pub output: String,
+    /// A JSON object, kept as it was written.
+    pub value: Box<RawValue>,
+}
+
+impl ToolCall {
+    /// The tool's name in the route.
+    pub fn tool(&self) -> &'static str {
+        match self {
+            ToolCall::Read { .. } => "a2a_read_task",
+            ToolCall::Complete { .. } | ToolCall::Reject { .. } => "a2a_complete_task",
+            ToolCall::Record(_) => "a2a_record_output",
+            ToolCall::Ask { .. } => "a2a_require_input",
+        }
+    }
+}
+
+/// A client of the resident surface, with one token.
+#[derive(Debug, Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    endpoint: Endpoint,
+    token: Token,
+}
+
+impl Client {
+    /// A client that sends `token` to `endpoint`, and nowhere else: redirects are not followed.
+    ///
+    /// # Errors
+    /// [`Failure::Broken`] when no HTTP client can be made, say because the machine has no root certificates.
+    pub fn new(endpoint: Endpoint, token: Token) -> Result<Self, Failure> {
+        let mut builder = reqwest::Client::builder()
+            .user_agent(concat!(
+                "a2a-task-plane-resident/",
+                env!("CARGO_PKG_VERSION")
+            ))
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(CONNECT_TIMEOUT);
+        if !endpoint.is_https {
+            builder = builder.tls_certs_only([]);
+        }
+        if endpoint.is_loopback {
+            builder = builder.no_proxy();
+        }
+        let http = builder
+            .build()
+            .map_err(|error| Failure::Broken(format!("no HTTP client: {}", root_cause(&error))))?;
+        Ok(Client {
+            http,
+            endpoint,
+            token,
+        })
+    }
+
+    /// The same client with the turn's token.
+    pub fn for_turn(&self, turn: &Turn) -> Self {
+        Client {
+            token: turn.token.clone(),
+            ..self.clone()
+        }
+    }
+
+    /// Where this client calls.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// The token this client sends.
+    pub fn token(&self) -> &Token {
+        &self.token
+    }
+
+    /// Waits up to `wait_ms` for a turn; `None` when there was no wake in time.
+    ///
+    /// # Errors
+    /// `SESSION_SUPERSEDED` when a newer session took over.
+    pub async fn take(&self, session: &str, wait_ms: u64) -> Result<Option<Turn>, CallError> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Body<'a> {
+            session: &'a str,
+            wait_ms: u64,
+        }
+        #[derive(Deserialize)]
+        struct Taken {
+            turn: Turn,
+        }
+        let body = Body { session, wait_ms };
+        let (status, answer) = self.post("/resident/v1/wakes:take", &body, wait_ms).await?;
+        if status == 204 {
+            return Ok(None);
+        }
+        let Taken { turn } = read(&answer)?;
+        for id in [&turn.turn_id, &turn.task_id, &turn.context_id] {
+            if !is_identifier(id) {
+                return Err(CallError::Unreadable("the turn's ids are not identifiers"));
+            }
+        }
+        Ok(Some(turn))
+    }
+
+    /// Renews the lease. With `wait_ms` the answer comes then, or as soon as the turn is over.
+    pub async fn heartbeat(&self, turn_id: &str, wait_ms: u64) -> Result<Pulse, CallError> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Body {
+            wait_ms: u64,
+        }
+        let path = format!("/resident/v1/turns/{turn_id}:heartbeat");
+        let (_, answer) = self.post(&path, &Body { wait_ms }, wait_ms).await?;
+        read(&answer)
+    }
+
+    /// Ends the turn, and tells what became of it, such as `settled`. A reason is cut at 1000 characters.
+    ///
+    /// # Errors
+    /// `TURN_NOT_LIVE` when it was over before.
+    pub async fn end(&self, turn_id: &str, end: End<'_>) -> Result<String, CallError> {
+        #[derive(Serialize)]
+        struct Body {
+            outcome: &'static str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            reason: Option<String>,
+        }
+        #[derive(Deserialize)]
+        struct Ended {
+            disposition: String,
+        }
+        let body = match end {
+            End::Ended => Body {
+                outcome: "ended",
+                reason: None,
+            },
+            End::Failed(reason) => Body {
+                outcome: "failed",
+                reason: Some(reason.chars().take(MAX_REASON_CHARACTERS).collect()),
+            },
+        };
+        let path = format!("/resident/v1/turns/{turn_id}:end");
+        let (_, answer) = self.post(&path, &body, 0).await?;
+        read(&answer).map(|Ended { disposition }| disposition)
+    }
+
+    /// The task as text, between the markers for untrusted content.
+    pub async fn read_text(&self, turn_id: &str, task_id: &str) -> Result<String, CallError> {
+        #[derive(Deserialize)]
+        struct Text {
+            text: String,
+        }
+        let answer = self
+            .call(turn_id, task_id, &ToolCall::Read { format: "text" })
+            .await?;
+        read(&answer).map(|Text { text }| text)
+    }
+
+    /// Calls a tool for this turn and task, and gives the answer's bytes, which are JSON.
+    ///
+    /// # Errors
+    /// `TURN_NOT_LIVE` outside the live turn of that task; nothing has changed then.
+    pub async fn call(
+        &self,
+        turn_id: &str,
+        task_id: &str,
+        call: &ToolCall,
+    ) -> Result<Vec<u8>, CallError> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Body<'a> {
+            turn_id: &'a str,
+            task_id: &'a str,
+            #[serde(flatten)]
+            call: &'a ToolCall,
+        }
+        let path = format!("/resident/v1/tools/{}", call.tool());
+        let body = Body {
+            turn_id,
+            task_id,
+            call,
+        };
+        self.post(&path, &body, 0).await.map(|(_, answer)| answer)
+    }
+
+    /// Posts `body`; the answer is one of success, with at most 64 MiB.
+    async fn post(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+        wait_ms: u64,
+    ) -> Result<(u16, Vec<u8>), CallError> {
+        let body = serde_json::to_vec(body)
+            .map_err(|_| CallError::Unreadable("the request cannot be written as JSON"))?;
+        let timeout = ANSWER_TIMEOUT.saturating_add(Duration::from_millis(wait_ms));
+        let mut response = self
+            .http
+            .post(self.endpoint.at(path))
+            .bearer_auth(self.token.reveal())
+            .header("content-type", "application/json")
+            .header("accept", "application/json")
+            .timeout(timeout)
+            .body(body)
+            .send()
+            .await
+            .map_err(transport)?;
+        let status = response.status().as_u16();
+        let mut answer = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(transport)? {
+            if answer.len().saturating_add(chunk.len()) > MAX_ANSWER_BYTES {
+                return Err(CallError::Unreadable("it is longer than 64 MiB"));
+            }
+            answer.extend_from_slice(&chunk);
+        }
+        match status {
+            200..=299 => Ok((status, answer)),
+            _ => Err(CallError::Refused(Box::new(Refusal::read(status, &answer)))),
+        }
+    }
+}
+
+/// Reads a successful answer.
+fn read<'a, T: Deserialize<'a>>(answer: &'a [u8]) -> Result<T, CallError> {
+    serde_json::from_slice(answer)
+        .map_err(|_| CallError::Unreadable("the body is not the JSON of this contract"))
+}
+
+/// Whether `id` is `[A-Za-z0-9][A-Za-z0-9._:-]{0,127}`, and so needs no escaping in a path or a log line.
+pub fn is_identifier(id: &str) -> bool {
+    id.len() <= 128
+        && id.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && id
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b':' | b'-'))
+}
+
+fn transport(error: reqwest::Error) -> CallError {
+    let cause = root_cause(&error);
+    if error.is_connect() {
+        CallError::Unreached(cause)
+    } else {
+        CallError::Lost(cause)
+    }
+}
+
+/// The innermost cause: the outer ones repeat the URL and the library's layers.
+fn root_cause(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    if error.is_timeout() {
+        "no answer in time".to_owned()
+    } else {
+        cause.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Token, is_identifier};
+
+    #[test]
+    fn a_token_is_never_shown() {
+        let token = Token::new("secret-0123".to_owned()).unwrap();
+        assert!(!format!("{token:?}").contains("secret"));
+        let error = Token::new("secret\n".to_owned()).unwrap_err();
+        assert!(!error.to_string().contains("secret"), "{error}");
+    }
+
+    #[test]
+    fn identifiers_need_no_escaping_in_a_path() {
+        for id in ["a", "0-9.A_z:1", &"x".repeat(128)] {
+            assert!(is_identifier(id), "{id}");
+        }
+        for id in ["", "-a", "a/b", "a b", "ä", "a\n", &"x".repeat(129)] {
+            assert!(!is_identifier(id), "{id}");
+        }
+    }
+}
