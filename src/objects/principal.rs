@@ -1,6 +1,7 @@
 //! The PrincipalObject class.
 
 use std::cell::{Cell, RefCell};
+use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 
 use durable_objects::commands::Call;
@@ -38,9 +39,9 @@ const FAULT_PAUSE_MS: i64 = 5_000;
 /// The most notices delivered to a queue in one call.
 const MAX_BATCH: usize = 64;
 
-/// One principal's object.
+/// One principal's object. A panic leaves it usable: what it changes is a transaction, or a cell set in one step.
 #[wasm_bindgen]
-pub struct PrincipalObject(Rc<Inner>);
+pub struct PrincipalObject(AssertUnwindSafe<Rc<Inner>>);
 
 struct Inner {
     state: ObjectState,
@@ -79,7 +80,7 @@ impl PrincipalObject {
         };
         let inner = start().map_err(|error| fault("object_not_started", &error.to_string()))?;
         inner.state.answer_pings()?;
-        Ok(Self(Rc::new(inner)))
+        Ok(Self(AssertUnwindSafe(Rc::new(inner))))
     }
 
     /// One `PrincipalCall`, as JSON; its answer likewise.

@@ -3,6 +3,7 @@
 //! A waiting resident is a hibernating WebSocket, the doorbell: it holds nothing in memory, and a ring carries nothing.
 //! What it announces is taken by a call of its own, so a resident that is gone is never granted a turn.
 
+use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 
 use durable_objects::commands::principal::{Disposition, EndTurn, GrantReply, Replay, UseTool};
@@ -40,9 +41,9 @@ const BELL_LIFE_MS: i64 = 120_000;
 /// The pause before the alarm is tried again after a fault, in milliseconds.
 const FAULT_PAUSE_MS: i64 = 5_000;
 
-/// One resident's queue.
+/// One resident's queue. A panic leaves it usable: what it changes is a transaction.
 #[wasm_bindgen]
-pub struct WakeQueueObject(Rc<Inner>);
+pub struct WakeQueueObject(AssertUnwindSafe<Rc<Inner>>);
 
 struct Inner {
     state: ObjectState,
@@ -78,7 +79,7 @@ impl WakeQueueObject {
         };
         let inner = start().map_err(|error| fault("object_not_started", &error.to_string()))?;
         inner.state.answer_pings()?;
-        Ok(Self(Rc::new(inner)))
+        Ok(Self(AssertUnwindSafe(Rc::new(inner))))
     }
 
     /// One `WakeQueueCommand`, as JSON; its answer likewise, or a promise of it where a principal must be asked.

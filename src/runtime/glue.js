@@ -104,15 +104,45 @@ export function namespace(env, name) {
   return typeof value?.getByName === "function" ? value : undefined;
 }
 
-/**
- * Calls `settled(ok, value)` once with what the promise came to.
- * The promise owns the callback, so a request that the platform drops takes it along.
- */
-export function settle(promise, settled) {
+/** Calls `settled(slot, fulfilled, value)` once, with what the promise came to. */
+export function settle(promise, settled, slot) {
   promise.then(
-    (value) => settled(true, value),
-    (error) => settled(false, error),
+    (value) => settled(slot, true, value),
+    (error) => settled(slot, false, error),
   );
+}
+
+/** Answers that Rust still owes. */
+const owed = new Set();
+
+/** A promise that Rust settles. */
+export class Deferred {
+  #resolve;
+  #reject;
+
+  constructor() {
+    this.promise = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    owed.add(this);
+  }
+
+  resolve(value) {
+    owed.delete(this);
+    this.#resolve(value);
+  }
+
+  reject(error) {
+    owed.delete(this);
+    this.#reject(error);
+  }
+}
+
+/** After a trap: nothing that the instance owed will come, so whoever waits for it is told. */
+export function rejectOwed() {
+  const error = new Error("the instance was lost");
+  for (const answer of [...owed]) answer.reject(error);
 }
 
 const DEADLINE = Symbol("deadline");

@@ -12,6 +12,12 @@ thread_local! {
     static LOST: RefCell<Option<Function>> = const { RefCell::new(None) };
 }
 
+#[wasm_bindgen(module = "/src/runtime/glue.js")]
+extern "C" {
+    #[wasm_bindgen(catch, js_name = rejectOwed)]
+    fn reject_owed() -> Result<(), JsValue>;
+}
+
 /// Runs once in every new instance: panics tell the console where they happened.
 #[wasm_bindgen(start)]
 pub fn start() {
@@ -26,9 +32,10 @@ pub fn on_instance_lost(lost: Function) {
 }
 
 fn report_lost() {
+    // The instance is over whatever either of them says.
+    drop(reject_owed());
     LOST.with_borrow(|lost| {
         if let Some(lost) = lost {
-            // The instance is over whatever the callback says.
             drop(lost.call0(&JsValue::UNDEFINED));
         }
     });

@@ -1,99 +1,232 @@
 //! Between Rust futures and JavaScript promises.
 //!
-//! When a client goes away, workerd drops the request's pending work: its promises never settle. A future that waits
-//! for one would stay in memory for good, so here the promise owns the way back: when it is collected, the future is
-//! woken with [`Abandoned`](is_abandoned) and ends.
+//! A future is polled where it stands: at once when it starts, and again in the very callback that brings what it
+//! waits for. Nothing is handed to the microtask queue in between, and a future that never waits costs no promise.
+//!
+//! When a client goes away, workerd may drop its request together with the promises it waits for: they never settle.
+//! A future that waits for one would stay for good, so none may take longer than [`LIFETIME_MS`]; what is older is
+//! dropped when something new starts. Everything this Worker waits for has a deadline well below.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
 
+use futures::FutureExt;
 use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 
+use super::clock::now_ms;
+
+/// The longest a future may take, in milliseconds.
+pub const LIFETIME_MS: i64 = 300_000;
+
 #[wasm_bindgen(module = "/src/runtime/glue.js")]
 extern "C" {
-    fn settle(promise: &Promise, settled: JsValue);
+    fn settle(promise: &Promise, settled: &JsValue, slot: u32);
+
+    type Deferred;
+    #[wasm_bindgen(constructor)]
+    fn new() -> Deferred;
+    #[wasm_bindgen(method, getter)]
+    fn promise(this: &Deferred) -> Promise;
+    #[wasm_bindgen(method)]
+    fn resolve(this: &Deferred, value: &JsValue);
+    #[wasm_bindgen(method)]
+    fn reject(this: &Deferred, error: &JsValue);
 }
 
+type Outcome = Result<JsValue, JsValue>;
+type Work = Pin<Box<dyn Future<Output = Outcome>>>;
+
+/// A future that has begun to wait.
+struct Task {
+    work: Work,
+    waker: Waker,
+    started_at_ms: i64,
+    answer: Deferred,
+}
+
+/// A promise that a future waits for, from the start of the wait to its end.
 #[derive(Default)]
-struct State {
-    outcome: Option<Result<JsValue, JsValue>>,
+struct Wait {
+    outcome: Option<Outcome>,
     waker: Option<Waker>,
 }
 
+#[derive(Default)]
+struct Executor {
+    next_task: Cell<u64>,
+    /// In the order of their start.
+    tasks: RefCell<BTreeMap<u64, Task>>,
+    ready: RefCell<VecDeque<u64>>,
+    running: Cell<bool>,
+    next_slot: Cell<u32>,
+    waits: RefCell<BTreeMap<u32, Rc<RefCell<Wait>>>>,
+}
+
+thread_local! {
+    static EXECUTOR: Executor = Executor::default();
+    /// What `glue.js` calls with a slot, whether the promise was fulfilled, and with what. One for all promises.
+    static SETTLED: JsValue = Closure::<dyn Fn(u32, bool, JsValue)>::new(on_settled).into_js_value();
+}
+
+struct TaskWaker(u64);
+
+impl Wake for TaskWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        EXECUTOR.with(|executor| {
+            executor.ready.borrow_mut().push_back(self.0);
+            executor.run();
+        });
+    }
+}
+
+/// While it lives, wakes are only noted: whoever holds it runs them afterwards.
+struct Running<'a>(&'a Cell<bool>);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.set(false);
+    }
+}
+
+impl Executor {
+    fn enter(&self) -> Option<Running<'_>> {
+        (!self.running.replace(true)).then(|| Running(&self.running))
+    }
+
+    /// Polls everything that was woken. Within a poll it does nothing: the outer run goes on to it.
+    fn run(&self) {
+        let Some(_running) = self.enter() else { return };
+        loop {
+            let Some(id) = self.ready.borrow_mut().pop_front() else { return };
+            let Some(mut task) = self.tasks.borrow_mut().remove(&id) else { continue };
+            match poll(&mut task.work, &task.waker) {
+                Poll::Pending => {
+                    self.tasks.borrow_mut().insert(id, task);
+                }
+                Poll::Ready(Ok(value)) => task.answer.resolve(&value),
+                Poll::Ready(Err(error)) => task.answer.reject(&error),
+            }
+        }
+    }
+
+    fn start(&self, mut work: Work) -> Result<JsValue, JsValue> {
+        let id = self.next_task.get();
+        self.next_task.set(id.wrapping_add(1));
+        let waker = Waker::from(Arc::new(TaskWaker(id)));
+        {
+            let _running = self.enter();
+            if let Poll::Ready(outcome) = poll(&mut work, &waker) {
+                return outcome;
+            }
+        }
+        let started_at_ms = now_ms();
+        self.drop_older_than(started_at_ms.saturating_sub(LIFETIME_MS));
+        let answer = Deferred::new();
+        let promise = answer.promise();
+        self.tasks.borrow_mut().insert(id, Task { work, waker, started_at_ms, answer });
+        // It may have been woken before it was there to be found.
+        self.run();
+        Ok(promise.into())
+    }
+
+    fn drop_older_than(&self, limit_ms: i64) {
+        loop {
+            let oldest = {
+                let mut tasks = self.tasks.borrow_mut();
+                match tasks.first_entry() {
+                    Some(task) if task.get().started_at_ms < limit_ms => task.remove(),
+                    _ => return,
+                }
+            };
+            drop(oldest);
+        }
+    }
+}
+
+/// Polls once; a panic is an error that carries its message.
+fn poll(work: &mut Work, waker: &Waker) -> Poll<Outcome> {
+    let mut context = Context::from_waker(waker);
+    match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(&mut context))) {
+        Ok(poll) => poll,
+        Err(panic) => Poll::Ready(Err(wasm_bindgen::__rt::panic_to_panic_error(panic))),
+    }
+}
+
+fn on_settled(slot: u32, fulfilled: bool, value: JsValue) {
+    let wait = EXECUTOR.with(|executor| executor.waits.borrow_mut().remove(&slot));
+    // Nobody waits any more where the future was dropped.
+    let Some(wait) = wait else { return };
+    let waker = {
+        let mut wait = wait.borrow_mut();
+        wait.outcome = Some(if fulfilled { Ok(value) } else { Err(value) });
+        wait.waker.take()
+    };
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}
+
 /// The end of a promise, as a future. See [`settled`].
-pub struct Settled(Rc<RefCell<State>>);
+pub struct Settled {
+    slot: u32,
+    wait: Rc<RefCell<Wait>>,
+}
 
 impl Future for Settled {
     type Output = Result<JsValue, JsValue>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut state = self.0.borrow_mut();
-        match state.outcome.take() {
+        let mut wait = self.wait.borrow_mut();
+        match wait.outcome.take() {
             Some(outcome) => Poll::Ready(outcome),
             None => {
-                state.waker = Some(context.waker().clone());
+                wait.waker = Some(context.waker().clone());
                 Poll::Pending
             }
         }
     }
 }
 
-/// Held by the callback that the promise owns. Dropped without an outcome, it tells the future that none will come.
-struct Completion(Rc<RefCell<State>>);
-
-impl Completion {
-    fn complete(&self, outcome: Result<JsValue, JsValue>) {
-        let waker = {
-            let mut state = self.0.borrow_mut();
-            state.outcome = Some(outcome);
-            state.waker.take()
-        };
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    }
-}
-
-impl Drop for Completion {
+impl Drop for Settled {
     fn drop(&mut self) {
-        // A waker is still there only where nothing was delivered.
-        let waiting = self.0.borrow().waker.is_some();
-        if waiting {
-            self.complete(Err(JsValue::UNDEFINED));
-        }
+        EXECUTOR.with(|executor| executor.waits.borrow_mut().remove(&self.slot));
     }
 }
 
-/// Waits for a promise: `Ok` where it was fulfilled, `Err` where it was rejected or abandoned.
+/// Waits for a promise: `Ok` where it was fulfilled, `Err` where it was rejected.
 #[must_use]
 pub fn settled(promise: &Promise) -> Settled {
-    let state = Rc::new(RefCell::new(State::default()));
-    let completion = AssertUnwindSafe(Completion(Rc::clone(&state)));
-    let callback = Closure::once_into_js(move |fulfilled: bool, value: JsValue| {
-        let completion = completion;
-        completion.complete(if fulfilled { Ok(value) } else { Err(value) });
+    let wait = Rc::new(RefCell::new(Wait::default()));
+    let slot = EXECUTOR.with(|executor| {
+        let slot = executor.next_slot.get();
+        executor.next_slot.set(slot.wrapping_add(1));
+        executor.waits.borrow_mut().insert(slot, Rc::clone(&wait));
+        slot
     });
-    settle(promise, callback);
-    Settled(state)
+    SETTLED.with(|callback| settle(promise, callback, slot));
+    Settled { slot, wait }
 }
 
-/// Whether a [`settled`] error means that the promise was dropped by the platform rather than rejected.
-#[must_use]
-pub fn is_abandoned(error: &JsValue) -> bool {
-    error.is_undefined()
-}
-
-/// Runs a future to its end as a promise.
+/// Runs a future. What it came to, where it had nothing to wait for; otherwise a promise of it.
 ///
-/// A panic rejects the promise, and nothing else: the instance goes on.
-pub fn promise<F>(future: F) -> Promise
-where
-    F: Future<Output = Result<JsValue, JsValue>> + 'static,
-{
-    wasm_bindgen_futures::future_to_promise(AssertUnwindSafe(future))
+/// # Errors
+/// What the future came to, or a `PanicError` where it panicked. A panic later on rejects the promise.
+pub fn start(work: impl Future<Output = Result<JsValue, JsValue>> + 'static) -> Result<JsValue, JsValue> {
+    EXECUTOR.with(|executor| executor.start(Box::pin(work)))
+}
+
+/// Runs a future that may panic: `None` where it did. The panic hook has told the log.
+pub async fn caught<F: Future>(work: F) -> Option<F::Output> {
+    AssertUnwindSafe(work).catch_unwind().await.ok()
 }
