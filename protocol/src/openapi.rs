@@ -1,7 +1,7 @@
 //! The OpenAPI 3.1 document of this endpoint, made from the table of routes.
 //!
 //! Paths, methods, names and access come from [`ROUTES`]; what an operation reads and answers with is
-//! said by [`describe`]; the schemas stand in `openapi/components.json`. The reasons that an error may
+//! said by `describe`; the schemas stand in `openapi/components.json`. The reasons that an error may
 //! have are filled in from [`Reason`].
 
 use serde_json::{Map, Value, json};
