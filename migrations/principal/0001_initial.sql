@@ -1,11 +1,13 @@
 -- Everything that belongs to one principal. Times are Unix milliseconds, states the numbers of the A2A proto.
 
--- Conversations. A native one is found by (source, conversation key); one of the A2A binding by its id alone.
+-- Conversations. A native one is found by (source, conversation key); one of the A2A binding by its id alone. tasks
+-- counts the tasks in it, so that a list need not.
 CREATE TABLE contexts (
   context_id TEXT NOT NULL PRIMARY KEY,
   source TEXT NOT NULL,
   conversation_key TEXT,
-  last_event_ms INTEGER NOT NULL
+  last_event_ms INTEGER NOT NULL,
+  tasks INTEGER NOT NULL
 ) WITHOUT ROWID;
 
 CREATE UNIQUE INDEX contexts_by_conversation ON contexts (source, conversation_key)
@@ -33,8 +35,28 @@ CREATE INDEX tasks_by_status_time ON tasks (status_ms DESC, task_id DESC);
 
 CREATE INDEX tasks_by_context ON tasks (context_id, status_ms DESC, task_id DESC);
 
--- The work that a resident still owes: SUBMITTED and WORKING.
-CREATE INDEX tasks_open ON tasks (task_id) WHERE state IN (1, 2);
+CREATE INDEX tasks_by_state ON tasks (state, status_ms DESC, task_id DESC);
+
+-- How many tasks are in each state, in one row: a list's total without counting. The columns carry the states' numbers.
+CREATE TABLE task_counts (
+  only INTEGER NOT NULL PRIMARY KEY CHECK (only = 1),
+  state_1 INTEGER NOT NULL,
+  state_2 INTEGER NOT NULL,
+  state_3 INTEGER NOT NULL,
+  state_4 INTEGER NOT NULL,
+  state_5 INTEGER NOT NULL,
+  state_6 INTEGER NOT NULL,
+  state_7 INTEGER NOT NULL,
+  state_8 INTEGER NOT NULL
+) WITHOUT ROWID;
+
+INSERT INTO task_counts VALUES (1, 0, 0, 0, 0, 0, 0, 0, 0);
+
+-- Keys of this principal's own, made at their first use. page_token authenticates the cursors of its lists.
+CREATE TABLE keys (
+  name TEXT NOT NULL PRIMARY KEY,
+  key TEXT NOT NULL
+) WITHOUT ROWID;
 
 CREATE TABLE messages (
   task_id TEXT NOT NULL,

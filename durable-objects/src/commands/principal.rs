@@ -25,6 +25,8 @@ pub enum PrincipalCommand {
     Send(Send),
     /// See [`GetTask`].
     GetTask(GetTask),
+    /// See [`ListTasks`].
+    ListTasks(ListTasks),
     /// See [`CancelTask`].
     CancelTask(CancelTask),
     /// See [`Grant`].
@@ -96,6 +98,32 @@ pub struct GetTask {
     pub task_id: String,
     /// How much of it.
     pub view: View,
+}
+
+/// List tasks, newest status first (spec §3.1.4).
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ListTasks {
+    /// Only tasks of this context.
+    pub context_id: Option<String>,
+    /// Only tasks in the state of this number.
+    pub state: Option<i64>,
+    /// Only tasks whose status timestamp, in Unix milliseconds, is this or later.
+    pub status_from_ms: Option<i64>,
+    /// Most tasks on the page, 1 to 100.
+    pub page_size: u32,
+    /// Where to go on, as an earlier page said.
+    pub page_token: Option<String>,
+    /// A digest of what selects the tasks, which binds the token to its list.
+    pub filter_digest: [u8; 32],
+    /// How much of each task the page shows.
+    pub view: View,
+}
+
+/// A page of tasks.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ListReply {
+    /// The A2A ListTasksResponse.
+    pub page: Box<RawValue>,
 }
 
 /// Watch a task, as the Worker asks it in an upgrade: the first frame is the task, every later one follows.
@@ -286,6 +314,7 @@ macro_rules! calls {
 calls! {
     Send => SendReply,
     GetTask => TaskReply,
+    ListTasks => ListReply,
     CancelTask => TaskReply,
     Grant => GrantReply,
     EndTurn => Disposition,

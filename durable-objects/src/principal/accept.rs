@@ -5,7 +5,7 @@ use protocol::error::A2aError;
 use protocol::state;
 
 use super::evidence::Kind;
-use super::task::{Task, raw};
+use super::task::{Task, count_new_task, raw};
 use super::{Principal, task};
 use crate::commands::principal::{Send, SendReply};
 use crate::commands::wake_queue::Notice;
@@ -85,7 +85,8 @@ impl<S: Store> Principal<'_, S> {
                 .is_some();
             if owned {
                 self.store.execute(
-                    "UPDATE contexts SET last_event_ms = max(last_event_ms, ?2) WHERE context_id = ?1",
+                    "UPDATE contexts SET last_event_ms = max(last_event_ms, ?2), tasks = tasks + 1 \
+                     WHERE context_id = ?1",
                     &[context_id.into(), now_ms.into()],
                 )?;
                 return Ok(context_id.to_owned());
@@ -93,7 +94,8 @@ impl<S: Store> Principal<'_, S> {
         }
         let fresh = self.environment.ids.id();
         self.store.execute(
-            "INSERT INTO contexts (context_id, source, conversation_key, last_event_ms) VALUES (?1, ?2, NULL, ?3)",
+            "INSERT INTO contexts (context_id, source, conversation_key, last_event_ms, tasks) \
+             VALUES (?1, ?2, NULL, ?3, 1)",
             &[(&fresh).into(), A2A.into(), now_ms.into()],
         )?;
         Ok(fresh)
@@ -116,6 +118,7 @@ impl<S: Store> Principal<'_, S> {
                 activation_id.into(),
             ],
         )?;
+        count_new_task(self.store)?;
         let mut task = Task {
             task_id,
             context_id,

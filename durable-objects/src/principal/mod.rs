@@ -14,6 +14,7 @@
 mod accept;
 mod cancel;
 mod evidence;
+mod list;
 mod outbox;
 mod read;
 mod replay;
@@ -73,6 +74,7 @@ pub fn handle<'a, S: Store>(
     let reply = match &call.command {
         PrincipalCommand::Send(command) => encode(&principal.send(command)?),
         PrincipalCommand::GetTask(command) => encode(&principal.get_task(command)?),
+        PrincipalCommand::ListTasks(command) => encode(&principal.list_tasks(command)?),
         PrincipalCommand::CancelTask(command) => encode(&principal.cancel_task(command)?),
         PrincipalCommand::Grant(command) => encode(&principal.grant(command)?),
         PrincipalCommand::EndTurn(command) => encode(&principal.end_turn(command)?),

@@ -9,6 +9,17 @@ use crate::effects::{Effects, Frame, FrameKind};
 use crate::error::CoreError;
 use crate::storage::{Row, Store, StoreError};
 
+/// The columns that [`Task::from_row`] reads, as text for `concat!`.
+macro_rules! columns {
+    () => {
+        "task_id, context_id, state, status_ms, status_message, activation_id, next_ordinal, \
+         awaits_answer, turn_id, turn_resident"
+    };
+}
+
+/// The columns of a task's row, in the order in which they are read.
+pub(super) const COLUMNS: &str = columns!();
+
 /// The messages kept of one task's history.
 pub(super) const MAX_HISTORY: i64 = 200;
 
@@ -33,7 +44,8 @@ pub(super) struct Task {
 }
 
 impl Task {
-    fn from_row(mut row: Row) -> Result<Self, StoreError> {
+    /// From a row of all columns, in the order of [`COLUMNS`].
+    pub fn from_row(mut row: Row) -> Result<Self, StoreError> {
         Ok(Self {
             task_id: row.text()?,
             context_id: row.text()?,
@@ -53,8 +65,7 @@ impl Task {
     pub fn find<S: Store>(store: &S, task_id: &str) -> Result<Option<Self>, StoreError> {
         store
             .first(
-                "SELECT task_id, context_id, state, status_ms, status_message, activation_id, next_ordinal, \
-                 awaits_answer, turn_id, turn_resident FROM tasks WHERE task_id = ?1",
+                concat!("SELECT ", columns!(), " FROM tasks WHERE task_id = ?1"),
                 &[task_id.into()],
             )?
             .map(Self::from_row)
@@ -72,6 +83,7 @@ impl Task {
         next: TaskState,
         status_message: Option<String>,
     ) -> Result<(), StoreError> {
+        count_transition(store, &self.state, &next)?;
         self.state = next;
         self.status_ms = self.status_ms.max(now_ms);
         self.status_message = status_message;
@@ -153,27 +165,37 @@ impl Task {
 
     /// The A2A Task, as much of it as the view asks for. Absent fields are left out (DESIGN *Wire details*).
     pub fn render<S: Store>(&self, store: &S, view: &View) -> Result<String, StoreError> {
-        let mut json = String::with_capacity(1024);
+        let artifacts = if view.without_artifacts {
+            Vec::new()
+        } else {
+            artifacts(store, &self.task_id)?
+        };
+        let history = if view.history_length == Some(0) {
+            Vec::new()
+        } else {
+            history(store, &self.task_id, view.history_length)?
+        };
+        self.render_with(store, view, &artifacts, &history)
+    }
+
+    /// The same, from artifacts and messages that were already read.
+    pub fn render_with<S: Store>(
+        &self,
+        store: &S,
+        view: &View,
+        artifacts: &[String],
+        history: &[String],
+    ) -> Result<String, StoreError> {
+        let content = artifacts.iter().chain(history).map(String::len).sum();
+        let mut json = String::with_capacity(512_usize.saturating_add(content));
         json.push_str("{\"id\":");
         push_string(&mut json, &self.task_id);
         json.push_str(",\"contextId\":");
         push_string(&mut json, &self.context_id);
         json.push_str(",\"status\":");
         self.push_status(&mut json);
-        if !view.without_artifacts {
-            push_array(
-                &mut json,
-                ",\"artifacts\":",
-                &artifacts(store, &self.task_id)?,
-            );
-        }
-        if view.history_length != Some(0) {
-            push_array(
-                &mut json,
-                ",\"history\":",
-                &history(store, &self.task_id, view.history_length)?,
-            );
-        }
+        push_array(&mut json, ",\"artifacts\":", artifacts);
+        push_array(&mut json, ",\"history\":", history);
         if let Some(agent_interface) = &view.agent_interface {
             self.push_locator(store, &mut json, agent_interface)?;
         }
@@ -218,6 +240,28 @@ impl Task {
             task: raw(self.render(store, view)?)?,
         })
     }
+}
+
+/// Counts a task that was just created, SUBMITTED.
+pub(super) fn count_new_task<S: Store>(store: &S) -> Result<(), StoreError> {
+    store.execute("UPDATE task_counts SET state_1 = state_1 + 1", &[])
+}
+
+fn count_transition<S: Store>(
+    store: &S,
+    from: &TaskState,
+    to: &TaskState,
+) -> Result<(), StoreError> {
+    if from == to {
+        return Ok(());
+    }
+    let (from, to) = (state::code(from), state::code(to));
+    store.execute(
+        &format!(
+            "UPDATE task_counts SET state_{from} = state_{from} - 1, state_{to} = state_{to} + 1"
+        ),
+        &[],
+    )
 }
 
 /// The stored artifacts of a task, oldest first, as JSON.
