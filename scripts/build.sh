@@ -24,11 +24,17 @@ compile() {
 # shell.mjs learn of a trap and replace the instance.
 bind() {
   .tools/bin/wasm-bindgen "$crate" --target module --out-dir build/wasm --out-name index --no-typescript \
-    --experimental-reset-state-function --force-enable-abort-handler
-  # workerd has no source phase imports: its plain import of a .wasm file gives the compiled module. The path is the bundle's.
-  sed -i.orig 's#^import source wasmModule from "./index_bg.wasm"#import wasmModule from "./worker.wasm"#' build/wasm/index.js
-  rm build/wasm/index.js.orig
-  grep -q '^import wasmModule from "./worker.wasm"' build/wasm/index.js
+    --experimental-reset-state-function --force-enable-abort-handler &&
+    plain_import
+}
+
+# workerd has no source phase imports: its plain import of a .wasm file gives the compiled module. The path is the
+# bundle's.
+plain_import() {
+  local glue=build/wasm/index.js
+  sed 's#^import source wasmModule from "./index_bg.wasm"#import wasmModule from "./worker.wasm"#' $glue >$glue.new &&
+    mv $glue.new $glue &&
+    grep -q '^import wasmModule from "./worker.wasm"' $glue
 }
 
 # The features are listed, not `all`: they are what rustc emits, and workerd runs each of them.
@@ -43,13 +49,14 @@ bundle() {
     --external:cloudflare:* --external:./worker.wasm --log-level=warning
 }
 
-step "Compile the Worker to WebAssembly" "read the compiler's message above; if it is about a missing target or std, make clean setup" compile
+step "Compile the Worker to WebAssembly" \
+  "read the compiler's message above; if it is about std or the target: rm -rf .tools && make setup" compile
 bound=$(cat "$crate" scripts/build.sh Cargo.lock package-lock.json | sha256sum)
 if [ "$(cat build/.bound 2>/dev/null)" != "$bound" ] || [ ! -f build/worker.wasm ]; then
   rm -rf build/wasm build/.bound
   mkdir -p build
-  step "Generate the bindings" "make clean setup, then try again" bind
-  step "Optimize" "make clean setup, then try again" optimize
+  step "Generate the bindings" "rm -rf .tools build && make build" bind
+  step "Optimize" "rm -rf .tools build && make build" optimize
   printf '%s\n' "$bound" >build/.bound
 fi
 step "Bundle" "read esbuild's message above" bundle

@@ -16,7 +16,7 @@ fi
 
 secrets=$(wrangler secret list --format json) ||
   fail "wrangler could not list the Worker's secrets" \
-    "log in with 'npx wrangler login' or set CLOUDFLARE_API_TOKEN; then set the secret: npx wrangler secret put A2A_CREDENTIALS"
+    "log in (npx wrangler login, or CLOUDFLARE_API_TOKEN), then set it: npx wrangler secret put A2A_CREDENTIALS"
 case $secrets in
   *'"A2A_CREDENTIALS"'*) ;;
   *)

@@ -1,4 +1,4 @@
-// Serves the built Worker on workerd itself, with its objects on disk: what `make dev`, the tests and the benchmark use.
+// Serves the built Worker on workerd itself, with its objects on disk. `make dev`, the tests and the benchmark use it.
 //
 //   node scripts/serve.mjs [--port N] [--state FOLDER]
 //

@@ -18,12 +18,14 @@ as_root() {
 
 apt_install() {
   command -v apt-get >/dev/null || return 1
-  as_root apt-get update -q && as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@"
+  as_root apt-get update -q &&
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@"
 }
 
 check_prerequisites() {
   command -v git >/dev/null || fail "git is not installed" "install it (Debian: apt-get install git)"
-  command -v npm >/dev/null || fail "npm is not installed" "install Node.js with npm (Debian: apt-get install nodejs npm)"
+  command -v npm >/dev/null ||
+    fail "npm is not installed" "install Node.js with npm (Debian: apt-get install nodejs npm)"
   command -v rustup >/dev/null || fail "rustup is not installed" "follow https://rustup.rs, then open a new shell"
   local version
   version=$(cargo --version 2>/dev/null) ||
@@ -50,7 +52,7 @@ npm_packages() {
 }
 
 rustup_nightly() {
-  RUSTUP_MAX_RETRIES=1 RUSTUP_HOME=$RUSTUP_HOME_FOR_WASM timeout 300 \
+  RUST_BACKTRACE=0 RUSTUP_MAX_RETRIES=1 RUSTUP_HOME=$RUSTUP_HOME_FOR_WASM timeout 300 \
     rustup toolchain install "$NIGHTLY" --no-self-update --profile minimal \
     --component rust-src --target wasm32-unknown-unknown
 }
@@ -61,10 +63,9 @@ wasm_toolchain() {
   taken=$(cat .tools/wasm-toolchain 2>/dev/null || true)
   if [ -n "$taken" ] && [ "${wanted:-$taken}" = "$taken" ] && wasm_toolchain_works "$taken"; then return; fi
   mkdir -p .tools
-  printf '==> Get a Rust that builds for the web\n'
   case ${wanted:-rustup} in
     rustup)
-      if rustup_nightly && wasm_toolchain_works rustup; then
+      if attempt "Install a Rust that builds for the web ($NIGHTLY)" rustup_nightly && wasm_toolchain_works rustup; then
         taken=rustup
       elif [ -n "$wanted" ]; then
         fail "rustup could not install $NIGHTLY with rust-src" "check the network, or leave WASM_TOOLCHAIN unset"
@@ -93,7 +94,8 @@ wasm_bindgen_cli() {
   [ "$(.tools/bin/wasm-bindgen --version 2>/dev/null)" = "wasm-bindgen $version" ] && return
   # It runs for a moment per build: compiling it fast is worth more than a fast tool.
   CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=off CARGO_TARGET_DIR=target/tools \
-    step "Compile wasm-bindgen $version (a few minutes, once)" "check that crates.io is reachable, then run this again" \
+    step "Compile wasm-bindgen $version (a few minutes, once)" \
+    "check that crates.io is reachable, then run this again" \
     cargo install --locked --force --root .tools --bin wasm-bindgen "wasm-bindgen-cli@$version"
   rm -rf target/tools
 }

@@ -6,15 +6,26 @@ fail() {
   exit 1
 }
 
-# step TITLE WHAT-TO-DO COMMAND…: runs COMMAND, says every 20 s that it still runs, and ends the script if it fails.
-step() {
-  local title=$1 advice=$2 started=$SECONDS ticker status=0
-  shift 2
+# attempt TITLE COMMAND…: runs COMMAND, says every 20 s that it still runs, and gives its exit status.
+attempt() {
+  local title=$1 started=$SECONDS ticker status=0
+  shift
   printf '==> %s\n' "$title"
-  while sleep 20 >/dev/null 2>&1; do printf '... %s: %d s\n' "$title" "$((SECONDS - started))"; done &
+  # It must not outlive this script, however that ends, nor hold its output open.
+  while sleep 20 >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
+    printf '... %s: %d s\n' "$title" "$((SECONDS - started))"
+  done &
   ticker=$!
   "$@" || status=$?
   kill "$ticker" 2>/dev/null
   wait "$ticker" 2>/dev/null || true
-  [ "$status" -eq 0 ] || fail "$title" "$advice"
+  return "$status"
+}
+
+# step TITLE WHAT-TO-DO COMMAND…: as attempt, and ends the script if COMMAND fails. A function must chain its commands
+# with &&: `set -e` does not reach into it.
+step() {
+  local title=$1 advice=$2
+  shift 2
+  attempt "$title" "$@" || fail "$title" "$advice"
 }

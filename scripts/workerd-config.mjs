@@ -60,9 +60,10 @@ function workerOf(worker) {
   const classes = [...new Set(Object.values(worker.objects))].map(
     (name) => `(className = ${text(name)}, uniqueKey = ${text(`${worker.name}-${name}`)}, enableSql = true)`,
   );
+  const modules = worker.modules.map(({ name, type, file }) => `(name = ${text(name)}, ${type} = embed ${text(file)})`);
   return [
     `(`,
-    `  modules = ${list(worker.modules.map(({ name, type, file }) => `(name = ${text(name)}, ${type} = embed ${text(file)})`))},`,
+    `  modules = ${list(modules)},`,
     `  compatibilityDate = ${text(worker.compatibilityDate)},`,
     `  compatibilityFlags = ${list(worker.compatibilityFlags.map(text))},`,
     `  bindings = ${list(bindings)},`,
