@@ -13,9 +13,9 @@ const RESIDENT = "A2A_DEV_RESIDENT_TOKEN";
  * @returns {Promise<{ vars: Record<string, string>, clientToken: string, residentToken: string }>} `vars` are for the
  *   Worker: without the tokens themselves
  */
-export async function devVars() {
-  await makeOnce();
-  const { [CLIENT]: clientToken, [RESIDENT]: residentToken, ...vars } = await readDevVars();
+export async function devVars(path = DEV_VARS) {
+  await makeOnce(path);
+  const { [CLIENT]: clientToken, [RESIDENT]: residentToken, ...vars } = await readDevVars(path);
   if (!clientToken || !residentToken || !vars.A2A_CREDENTIALS) {
     throw new Error(
       `.dev.vars lacks ${CLIENT}, ${RESIDENT} or A2A_CREDENTIALS: add them, or delete the file to have new ones made`,
@@ -24,10 +24,10 @@ export async function devVars() {
   return { vars, clientToken, residentToken };
 }
 
-async function makeOnce() {
+async function makeOnce(path) {
   let file;
   try {
-    file = await open(DEV_VARS, "wx", 0o600);
+    file = await open(path, "wx", 0o600);
   } catch (error) {
     if (error.code === "EEXIST") return;
     throw error;

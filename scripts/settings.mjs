@@ -32,9 +32,9 @@ export async function readWorkerSettings() {
 }
 
 /** What .dev.vars holds; nothing where there is no such file. @returns {Promise<Record<string, string>>} */
-export async function readDevVars() {
+export async function readDevVars(file = DEV_VARS) {
   try {
-    return /** @type {Record<string, string>} */ (parseEnv(await readFile(DEV_VARS, "utf8")));
+    return /** @type {Record<string, string>} */ (parseEnv(await readFile(file, "utf8")));
   } catch (error) {
     if (error.code === "ENOENT") return {};
     throw error;

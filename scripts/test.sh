@@ -12,5 +12,5 @@ step "Clippy is content" "correct what it names above" \
 step "Test the Rust" "read the failed test's message above; cargo test NAME runs it alone" \
   cargo test --locked --workspace --quiet
 step "Test on workerd" "read the failed test's message above; node --test FILE runs its file alone" \
-  node --test "tests/**/*.test.mjs"
+  node --test --test-reporter=spec --test-timeout=120000 "tests/**/*.test.mjs"
 step "Check the deployment" "read wrangler's message above, then correct wrangler.toml" scripts/deploy.sh --dry-run
