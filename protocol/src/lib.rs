@@ -36,6 +36,7 @@ pub mod configuration;
 pub mod credentials;
 pub mod elicitation;
 pub mod entity_tag;
+pub mod executor;
 pub mod extensions;
 mod field_path;
 pub mod http;
