@@ -74,8 +74,7 @@ CREATE TABLE artifacts (
 ) WITHOUT ROWID;
 
 -- One row per accepted activation, and the authority on duplicates. outcome_message is the direct Message where the
--- outcome was one. wake_state: 0 queued, 1 woken, 2 done, 3 parked, 4 failed for good. The last turn's disposition is
--- kept so that reporting its end twice changes nothing.
+-- outcome was one. wake_state: 0 queued, 1 woken, 2 done, 3 parked, 4 failed for good.
 CREATE TABLE claims (
   activation_id INTEGER PRIMARY KEY,
   source TEXT NOT NULL,
@@ -88,14 +87,21 @@ CREATE TABLE claims (
   accepted_output_modes TEXT,
   wake_state INTEGER NOT NULL,
   deliveries INTEGER NOT NULL,
-  failures INTEGER NOT NULL,
-  ended_turn TEXT,
-  ended_disposition TEXT
+  failures INTEGER NOT NULL
 );
 
 CREATE UNIQUE INDEX claims_by_key ON claims (source, dedupe_key);
 
 CREATE INDEX claims_by_task ON claims (task_id);
+
+-- Turns that are over, and what became of their activation. A grant that comes late gives none of them authority again,
+-- and an end that is reported again is answered as the first time.
+CREATE TABLE ended_turns (
+  activation_id INTEGER NOT NULL,
+  turn_id TEXT NOT NULL,
+  disposition TEXT NOT NULL,
+  PRIMARY KEY (activation_id, turn_id)
+) WITHOUT ROWID;
 
 -- What was accepted, woken and failed. Only appended to.
 CREATE TABLE evidence (
@@ -107,9 +113,10 @@ CREATE TABLE evidence (
   detail TEXT
 );
 
--- Calls owed to a resident's queue, written in the commit that owes them.
+-- Calls owed to a resident's queue, written in the commit that owes them. An id is never used again, so that an answer
+-- that comes late can't be taken for the answer to another notice.
 CREATE TABLE outbox (
-  outbox_id INTEGER PRIMARY KEY,
+  outbox_id INTEGER PRIMARY KEY AUTOINCREMENT,
   resident TEXT NOT NULL,
   notice TEXT NOT NULL,
   due_ms INTEGER NOT NULL,

@@ -1,12 +1,14 @@
 -- One resident's queue. Times are Unix milliseconds.
 
--- Pending wakes, first in, first out. not_before_ms is set while a failed attempt backs off.
+-- Pending wakes, first in, first out. not_before_ms is set while a failed attempt backs off. turn_id is the turn that was
+-- reserved for it before, if its principal may have granted it: asking for the same turn again is no second delivery.
 CREATE TABLE wakes (
   wake_id INTEGER PRIMARY KEY,
   principal TEXT NOT NULL,
   activation_id INTEGER NOT NULL,
   task_id TEXT NOT NULL,
-  not_before_ms INTEGER
+  not_before_ms INTEGER,
+  turn_id TEXT
 );
 
 CREATE UNIQUE INDEX wakes_by_activation ON wakes (principal, activation_id);

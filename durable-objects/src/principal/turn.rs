@@ -53,7 +53,6 @@ struct Claim {
     wake_state: i64,
     deliveries: i64,
     failures: i64,
-    ended: Option<(String, String)>,
 }
 
 impl<S: Store> Principal<'_, S> {
@@ -70,6 +69,12 @@ impl<S: Store> Principal<'_, S> {
                 &task,
                 claim.deliveries.saturating_add(claim.failures),
             ));
+        }
+        if self
+            .ended(command.activation_id, &command.turn_id)?
+            .is_some()
+        {
+            return Ok(GrantReply::Stale);
         }
         let superseded = task.activation_id != command.activation_id;
         let owed = !matches!(claim.wake_state, state if state == WakeState::Failed.code() || state == WakeState::Parked.code());
@@ -112,37 +117,50 @@ impl<S: Store> Principal<'_, S> {
         let Some(claim) = self.read_claim(command.activation_id)? else {
             return Ok(Disposition::Settled);
         };
-        if let Some((turn_id, disposition)) = &claim.ended
-            && *turn_id == command.turn_id
-        {
-            return serde_json::from_str(disposition).map_err(|_| {
-                StoreError::Corrupt {
-                    what: "disposition",
-                }
-                .into()
-            });
+        if let Some(disposition) = self.ended(command.activation_id, &command.turn_id)? {
+            return Ok(disposition);
         }
         let Some(mut task) = Task::find(self.store, &command.task_id)? else {
             return Ok(Disposition::Settled);
         };
-        if task.turn_id.as_deref() == Some(&command.turn_id) {
-            task.turn_id = None;
-            task.turn_resident = None;
-            self.store_token(&task)?;
+        if task.turn_id.as_deref() != Some(&command.turn_id) {
+            return Ok(standing(command, &task, &claim));
         }
+        task.turn_id = None;
+        task.turn_resident = None;
+        self.store_token(&task)?;
         let disposition = self.judge(command, &task, &claim)?;
-        let stored = serde_json::to_string(&disposition).map_err(|_| StoreError::Corrupt {
+        self.remember_end(command, &disposition)?;
+        Ok(disposition)
+    }
+
+    /// What became of the activation after a turn that is over.
+    fn ended(&self, activation_id: i64, turn_id: &str) -> Result<Option<Disposition>, StoreError> {
+        self.store
+            .first(
+                "SELECT disposition FROM ended_turns WHERE activation_id = ?1 AND turn_id = ?2",
+                &[activation_id.into(), turn_id.into()],
+            )?
+            .map(|mut row| {
+                serde_json::from_str(&row.text()?).map_err(|_| StoreError::Corrupt {
+                    what: "disposition",
+                })
+            })
+            .transpose()
+    }
+
+    fn remember_end(&self, command: &EndTurn, disposition: &Disposition) -> Result<(), StoreError> {
+        let stored = serde_json::to_string(disposition).map_err(|_| StoreError::Corrupt {
             what: "disposition",
         })?;
         self.store.execute(
-            "UPDATE claims SET ended_turn = ?2, ended_disposition = ?3 WHERE activation_id = ?1",
+            "INSERT INTO ended_turns (activation_id, turn_id, disposition) VALUES (?1, ?2, ?3)",
             &[
                 command.activation_id.into(),
                 (&command.turn_id).into(),
                 (&stored).into(),
             ],
-        )?;
-        Ok(disposition)
+        )
     }
 
     fn judge(
@@ -244,7 +262,7 @@ impl<S: Store> Principal<'_, S> {
     fn read_claim(&self, activation_id: i64) -> Result<Option<Claim>, StoreError> {
         self.store
             .first(
-                "SELECT wake_state, deliveries, failures, ended_turn, ended_disposition FROM claims WHERE activation_id = ?1",
+                "SELECT wake_state, deliveries, failures FROM claims WHERE activation_id = ?1",
                 &[activation_id.into()],
             )?
             .map(|mut row| {
@@ -252,7 +270,6 @@ impl<S: Store> Principal<'_, S> {
                     wake_state: row.integer()?,
                     deliveries: row.integer()?,
                     failures: row.integer()?,
-                    ended: row.optional_text()?.zip(row.optional_text()?),
                 })
             })
             .transpose()
@@ -280,6 +297,22 @@ impl<S: Store> Principal<'_, S> {
                 task.turn_resident.as_ref().into(),
             ],
         )
+    }
+}
+
+/// How an activation stands for a turn that has no authority over its task: a cancel took it, or another queue's turn. Its
+/// end decides nothing.
+fn standing(command: &EndTurn, task: &Task, claim: &Claim) -> Disposition {
+    if state::is_terminal(&task.state) {
+        Disposition::Settled
+    } else if state::is_interrupted(&task.state) || task.activation_id != command.activation_id {
+        Disposition::Interrupted
+    } else if claim.wake_state == WakeState::Failed.code() {
+        Disposition::Exhausted
+    } else if claim.wake_state == WakeState::Parked.code() {
+        Disposition::Parked
+    } else {
+        Disposition::Reoffered
     }
 }
 

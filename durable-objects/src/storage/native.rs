@@ -27,9 +27,8 @@ impl NativeStore {
             .0
             .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
             .map_err(database)?;
-        let steps = statement
-            .query_map([], |row| row.get::<_, String>(3))
-            .map_err(database)?;
+        // Unbound parameters are NULL, and the plan does not depend on them.
+        let steps = statement.raw_query().mapped(|row| row.get::<_, String>(3));
         steps.collect::<Result<_, _>>().map_err(database)
     }
 }

@@ -101,30 +101,45 @@ impl<S: Store> WakeQueue<'_, S> {
         Ok(())
     }
 
-    /// Puts a wake back at the end of the queue. It had its place before, so the bound does not apply.
+    /// Puts a wake back at the end of the queue. It had its place before, so the bound does not apply. `turn_id` is the
+    /// turn under which its principal is to be asked again.
     pub(super) fn requeue(
         &self,
         principal: &str,
         activation_id: i64,
         task_id: &str,
         not_before_ms: Option<i64>,
+        turn_id: Option<&str>,
     ) -> Result<(), StoreError> {
         self.store.execute(
-            "INSERT INTO wakes (principal, activation_id, task_id, not_before_ms) VALUES (?1, ?2, ?3, ?4) \
-             ON CONFLICT DO NOTHING",
-            &[principal.into(), activation_id.into(), task_id.into(), not_before_ms.into()],
+            "INSERT INTO wakes (principal, activation_id, task_id, not_before_ms, turn_id) \
+             VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
+            &[
+                principal.into(),
+                activation_id.into(),
+                task_id.into(),
+                not_before_ms.into(),
+                turn_id.into(),
+            ],
         )
     }
 
     /// Makes wakes ready whose pause is over. They join at the end, like everything that is offered again.
     pub(super) fn promote_delayed(&mut self) -> Result<(), StoreError> {
         let due = self.store.query(
-            "DELETE FROM wakes WHERE not_before_ms <= ?1 RETURNING principal, activation_id, task_id",
+            "DELETE FROM wakes WHERE not_before_ms <= ?1 RETURNING principal, activation_id, task_id, turn_id",
             &[self.environment.now_ms.into()],
         )?;
         for mut row in due {
             let (principal, activation_id, task_id) = (row.text()?, row.integer()?, row.text()?);
-            self.requeue(&principal, activation_id, &task_id, None)?;
+            let turn_id = row.optional_text()?;
+            self.requeue(
+                &principal,
+                activation_id,
+                &task_id,
+                None,
+                turn_id.as_deref(),
+            )?;
             self.effects.rings.push(WAKE_BELL.to_owned());
         }
         Ok(())

@@ -2,7 +2,6 @@
 //! principal is asked what it still has to be done.
 
 use super::WakeQueue;
-use crate::commands::principal::TurnOutcome;
 use crate::effects::LogEvent;
 use crate::error::CoreError;
 use crate::storage::{Store, StoreError};
@@ -56,7 +55,7 @@ impl<S: Store> WakeQueue<'_, S> {
             "UPDATE principals SET replay_due_ms = ?1, attempts = 0",
             &[self.environment.now_ms.into()],
         )?;
-        self.end_live_turn(TurnOutcome::Superseded)?;
+        self.supersede()?;
         self.effects
             .log
             .push(LogEvent::new("resident_startup").with("resident", self.resident));

@@ -4,7 +4,7 @@ use protocol::credentials::{TurnToken, mint_turn_token};
 
 use super::turn::{Phase, hash_text};
 use super::{WAKE_BELL, WakeQueue, turn_bell};
-use crate::commands::principal::{Grant, GrantReply};
+use crate::commands::principal::{Grant, GrantReply, TurnOutcome};
 use crate::commands::wake_queue::Turn;
 use crate::effects::LogEvent;
 use crate::error::CoreError;
@@ -37,6 +37,11 @@ impl<S: Store> WakeQueue<'_, S> {
         self.enter(session)?;
         if let Some(turn) = self.turn()? {
             return match turn.phase {
+                // Its lease is over, even if this take comes before the alarm that says so.
+                Phase::Live if turn.due_ms <= self.environment.now_ms => {
+                    self.end_live_turn(&turn, &TurnOutcome::Expired)?;
+                    Ok(Step::Nothing)
+                }
                 // The answer to an earlier take was lost: the same turn, under a fresh token.
                 Phase::Live if turn.session == session => {
                     let token = self.mint(&turn.turn_id);
@@ -65,7 +70,7 @@ impl<S: Store> WakeQueue<'_, S> {
     fn reserve(&mut self, session: &str) -> Result<Step, CoreError> {
         self.promote_delayed()?;
         let oldest = self.store.first(
-            "SELECT wake_id, principal, activation_id, task_id FROM wakes WHERE not_before_ms IS NULL \
+            "SELECT wake_id, principal, activation_id, task_id, turn_id FROM wakes WHERE not_before_ms IS NULL \
              ORDER BY wake_id LIMIT 1",
             &[],
         )?;
@@ -74,10 +79,11 @@ impl<S: Store> WakeQueue<'_, S> {
         };
         let (wake_id, principal, activation_id, task_id) =
             (row.integer()?, row.text()?, row.integer()?, row.text()?);
+        let reserved_before = row.optional_text()?;
         self.store
             .execute("DELETE FROM wakes WHERE wake_id = ?1", &[wake_id.into()])?;
         let now_ms = self.environment.now_ms;
-        let turn_id = self.environment.ids.id();
+        let turn_id = reserved_before.unwrap_or_else(|| self.environment.ids.id());
         self.store.execute(
             "INSERT INTO turn (only, turn_id, session, principal, activation_id, task_id, context_id, delivery, \
              secret_sha256, phase, reserved_ms, due_ms, attempts) VALUES (1, ?1, ?2, ?3, ?4, ?5, '', 0, '', ?6, ?7, ?8, 0)",
@@ -129,7 +135,9 @@ impl<S: Store> WakeQueue<'_, S> {
     ) -> Result<Step, CoreError> {
         let reserved = self
             .turn()?
-            .filter(|turn| turn.turn_id == turn_id && turn.phase == Phase::Reserved);
+            .filter(|turn| turn.turn_id == turn_id && turn.phase == Phase::Reserved)
+            // Reserved anew for a newer session: that one hears of it.
+            .filter(|turn| turn.session == session);
         let Some(turn) = reserved else {
             // Canceled or superseded while the principal was asked.
             return Ok(Step::Nothing);
@@ -201,8 +209,10 @@ impl<S: Store> WakeQueue<'_, S> {
             turn.activation_id,
             &turn.task_id,
             Some(not_before_ms),
+            Some(turn_id),
         )?;
-        self.effects.rings.push(turn_bell(turn_id));
+        // Nobody was handed the turn, but others may wait for what stood behind it.
+        self.effects.rings.push(WAKE_BELL.to_owned());
         Ok(())
     }
 

@@ -237,16 +237,29 @@ impl<S: Store> WakeQueue<'_, S> {
         Ok(turn.ending(outcome))
     }
 
-    /// Ends whatever turn there is, for a reason of the queue's own. The alarm reports it.
-    pub(super) fn end_live_turn(&mut self, outcome: TurnOutcome) -> Result<(), StoreError> {
-        if let Some(turn) = self.turn()?.filter(|turn| turn.phase != Phase::Ending) {
-            self.mark_ending(&turn, &outcome)?;
-            self.store.execute(
-                "UPDATE turn SET due_ms = ?1",
-                &[self.environment.now_ms.into()],
-            )?;
+    /// A new session begins: whatever turn there is is over.
+    pub(super) fn supersede(&mut self) -> Result<(), CoreError> {
+        match self.turn()? {
+            Some(turn) if turn.phase == Phase::Live => {
+                self.end_live_turn(&turn, &TurnOutcome::Superseded)?;
+            }
+            Some(turn) if turn.phase == Phase::Reserved => self.release(&turn.turn_id)?,
+            _ => {}
         }
         Ok(())
+    }
+
+    /// Ends the live turn for a reason of the queue's own. The alarm reports it.
+    pub(super) fn end_live_turn(
+        &mut self,
+        turn: &StoredTurn,
+        outcome: &TurnOutcome,
+    ) -> Result<(), StoreError> {
+        self.mark_ending(turn, outcome)?;
+        self.store.execute(
+            "UPDATE turn SET due_ms = ?1",
+            &[self.environment.now_ms.into()],
+        )
     }
 
     fn mark_ending(&mut self, turn: &StoredTurn, outcome: &TurnOutcome) -> Result<(), StoreError> {
@@ -284,10 +297,10 @@ impl<S: Store> WakeQueue<'_, S> {
                 );
                 Ok(Some(turn.ending(TurnOutcome::Expired)))
             }
-            // Whether the principal granted it is unknown: end it as what it would have been.
+            // Whether the principal granted it is unknown, but nobody was handed it: it is asked for again.
             Phase::Reserved => {
-                self.mark_ending(&turn, &TurnOutcome::Superseded)?;
-                Ok(Some(turn.ending(TurnOutcome::Superseded)))
+                self.release(&turn.turn_id)?;
+                Ok(None)
             }
             Phase::Ending => {
                 let shift = u32::try_from(turn.attempts.clamp(0, 5)).unwrap_or(5);
@@ -320,15 +333,20 @@ impl<S: Store> WakeQueue<'_, S> {
         };
         self.store.execute("DELETE FROM turn", &[])?;
         match disposition {
-            Disposition::Reoffered => {
-                self.requeue(&turn.principal, turn.activation_id, &turn.task_id, None)?
-            }
+            Disposition::Reoffered => self.requeue(
+                &turn.principal,
+                turn.activation_id,
+                &turn.task_id,
+                None,
+                None,
+            )?,
             Disposition::Retrying { not_before_ms } => {
                 self.requeue(
                     &turn.principal,
                     turn.activation_id,
                     &turn.task_id,
                     Some(*not_before_ms),
+                    None,
                 )?;
             }
             Disposition::Settled

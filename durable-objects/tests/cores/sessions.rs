@@ -1,0 +1,103 @@
+//! Resident sessions, and what a startup offers again.
+
+use durable_objects::commands::wake_queue::{HeartbeatReply, TurnAuthority};
+
+use crate::support::World;
+use crate::support::ask::{answer_to, complete, question};
+
+#[test]
+fn a_new_session_ends_the_turn_of_the_one_before_and_gets_its_task() {
+    let mut world = World::of(&["ann"]);
+    let task_id = world.submit("ann", "m1");
+    let old = world.take();
+    assert!(world.try_take("s2").unwrap().is_none());
+    world.pass(0);
+    assert_eq!(
+        world.heartbeat("resident", &old.turn_id, TurnAuthority::Resident),
+        Ok(HeartbeatReply::Over {
+            reason: "superseded".to_owned()
+        })
+    );
+    let refused = world.try_tool(&old, complete("late")).unwrap_err();
+    assert_eq!(refused.reason(), "TURN_NOT_LIVE");
+    let new = world.try_take("s2").unwrap().expect("a turn");
+    assert_eq!(new.task_id, task_id);
+}
+
+#[test]
+fn an_older_session_is_told_that_it_was_superseded() {
+    let mut world = World::of(&["ann"]);
+    world.try_take("s1").unwrap();
+    world.try_take("s2").unwrap();
+    let refused = world.try_take("s1").unwrap_err();
+    assert_eq!(refused.reason(), "SESSION_SUPERSEDED");
+    world.try_take("s2").unwrap();
+}
+
+#[test]
+fn startup_offers_only_the_newest_accepted_activation_of_a_task() {
+    let mut world = World::of(&["ann"]);
+    let task_id = world.submit("ann", "m1");
+    let turn = world.take();
+    world.tool(&turn, question("which?"));
+    world.end(&turn);
+    world
+        .try_send("ann", answer_to(&task_id, "m2", "this"))
+        .unwrap();
+    world.settle();
+    world.try_take("s2").unwrap();
+    world.pass(60_000);
+    let turn = world.try_take("s2").unwrap().expect("a turn");
+    world.tool(&turn, complete("done"));
+    world.end(&turn);
+    assert!(world.try_take("s2").unwrap().is_none());
+}
+
+#[test]
+fn startup_offers_nothing_of_a_settled_task() {
+    let mut world = World::of(&["ann"]);
+    world.submit("ann", "m1");
+    let turn = world.take();
+    world.tool(&turn, complete("done"));
+    world.end(&turn);
+    world.try_take("s2").unwrap();
+    world.pass(60_000);
+    assert_eq!(world.queues["resident"].pending(), 0);
+}
+
+#[test]
+fn startup_recovers_every_principals_work_even_if_one_can_not_be_reached() {
+    let mut world = World::of(&["ann", "bob"]);
+    let of_ann = world.submit("ann", "m1");
+    let of_bob = world.submit("bob", "m1");
+    for _ in 0..2 {
+        for pause_ms in [1_000, 4_000, 0] {
+            let turn = world.take();
+            world.fail(&turn);
+            let other = world.take();
+            world.fail(&other);
+            world.pass(pause_ms);
+        }
+        if world
+            .evidence("bob", &of_bob)
+            .contains(&"UNHEALTHY".to_owned())
+        {
+            break;
+        }
+    }
+    world.try_take("s2").unwrap();
+    let address = world.next_alarm().unwrap().0;
+    world.fire(&address);
+    world.lose(0);
+    world.settle();
+    let next = world
+        .try_take("s2")
+        .unwrap()
+        .expect("of the other principal");
+    world.tool(&next, complete("done"));
+    world.end(&next);
+    world.pass(10_000);
+    let last = world.try_take("s2").unwrap().expect("of the first");
+    assert_ne!(last.task_id, next.task_id);
+    assert!([of_ann, of_bob].contains(&last.task_id));
+}
