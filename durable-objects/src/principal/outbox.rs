@@ -49,35 +49,57 @@ impl<S: Store> Principal<'_, S> {
         answered: &[(OwedNotice, Admission)],
     ) -> Result<(), CoreError> {
         for (owed, admission) in answered {
-            self.store.execute(
-                "DELETE FROM outbox WHERE outbox_id = ?1",
+            let row = self.store.first(
+                "DELETE FROM outbox WHERE outbox_id = ?1 RETURNING outbox_id",
                 &[owed.outbox_id.into()],
             )?;
-            if let (
-                Notice::Wake {
+            // Without the row, an earlier answer to the same notice has been heard.
+            if row.is_some()
+                && *admission == Admission::Overflow
+                && let Notice::Wake {
                     activation_id,
                     task_id,
                     ..
-                },
-                Admission::Overflow,
-            ) = (&owed.notice, admission)
+                } = &owed.notice
             {
-                self.store.execute(
-                    "UPDATE claims SET wake_state = ?2 WHERE activation_id = ?1",
-                    &[(*activation_id).into(), WakeState::Parked.code().into()],
-                )?;
-                self.record(
-                    Kind::WakeFailed,
-                    Some(task_id),
-                    *activation_id,
-                    Some("queue full"),
-                )?;
-                self.effects.log.push(
-                    LogEvent::new("wake_overflow")
-                        .with("resident", &owed.resident)
-                        .with("task_id", task_id),
-                );
+                self.overflowed(&owed.resident, *activation_id, task_id)?;
             }
+        }
+        Ok(())
+    }
+
+    /// A queue had no room for a wake: the activation waits for the next startup. One that is under a turn or settled by
+    /// now was admitted at another try, and has not failed.
+    fn overflowed(
+        &mut self,
+        resident: &str,
+        activation_id: i64,
+        task_id: &str,
+    ) -> Result<(), StoreError> {
+        let parked = self.store.first(
+            "UPDATE claims SET wake_state = ?3 WHERE activation_id = ?1 AND wake_state IN (?4, ?5) AND EXISTS \
+             (SELECT 1 FROM tasks WHERE task_id = ?2 AND activation_id = ?1 AND state IN (1, 2) AND turn_id IS NULL) \
+             RETURNING activation_id",
+            &[
+                activation_id.into(),
+                task_id.into(),
+                WakeState::Parked.code().into(),
+                WakeState::Queued.code().into(),
+                WakeState::Woken.code().into(),
+            ],
+        )?;
+        if parked.is_some() {
+            self.record(
+                Kind::WakeFailed,
+                Some(task_id),
+                activation_id,
+                Some("queue full"),
+            )?;
+            self.effects.log.push(
+                LogEvent::new("wake_overflow")
+                    .with("resident", resident)
+                    .with("task_id", task_id),
+            );
         }
         Ok(())
     }

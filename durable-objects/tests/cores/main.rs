@@ -19,6 +19,8 @@ mod deliveries;
 mod frames;
 mod idempotency;
 mod migrations;
+mod outbox;
+mod queue_bounds;
 mod sessions;
 mod tools;
 mod turns;
