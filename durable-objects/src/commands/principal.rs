@@ -47,7 +47,16 @@ pub struct View {
     /// Leaves out `artifacts` (spec §3.1.4; only a list does).
     pub without_artifacts: bool,
     /// Shows the task's locator and idempotency record, for a caller that activated `outfitter-task/v1`.
-    pub agent_interface: Option<String>,
+    pub locator: Option<Locator>,
+}
+
+/// What a task's locator says besides the task's id.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Locator {
+    /// The URL of this deployment's interface.
+    pub agent_interface: String,
+    /// The principal within which a messageId is unique.
+    pub scope: String,
 }
 
 /// Accept a message of the A2A binding: a new task, or the answer that a waiting one asked for.
@@ -67,6 +76,8 @@ pub struct Send {
     pub accepted_output_modes: Vec<String>,
     /// The activated extensions, kept for what the resident contributes later.
     pub extensions: Activated,
+    /// Tasks that are not terminal and that the principal may have at once.
+    pub max_open_tasks: u32,
     /// What the answer shows.
     pub view: View,
 }
@@ -135,6 +146,8 @@ pub struct Watch {
     pub subscribe: bool,
     /// How much of the task the first frame shows.
     pub view: View,
+    /// Watchers that the principal may have open at once.
+    pub max_watchers: u32,
 }
 
 /// Cancel a task that is not terminal.

@@ -1,7 +1,7 @@
 //! Accepting an activation: the one transaction on which the product's promise stands.
 
 use a2a::TaskState;
-use protocol::error::A2aError;
+use protocol::error::{A2aError, Reason};
 use protocol::state;
 
 use super::evidence::Kind;
@@ -118,7 +118,9 @@ impl<S: Store> Principal<'_, S> {
                 activation_id.into(),
             ],
         )?;
-        count_new_task(self.store)?;
+        if count_new_task(self.store)? > i64::from(command.max_open_tasks) {
+            return Err(too_many_open_tasks(command.max_open_tasks).into());
+        }
         let mut task = Task {
             task_id,
             context_id,
@@ -225,6 +227,16 @@ impl<S: Store> Principal<'_, S> {
             },
         )
     }
+}
+
+/// The cap on tasks that are not terminal, by the name of the var that sets it.
+fn too_many_open_tasks(max_open_tasks: u32) -> A2aError {
+    A2aError::new(
+        Reason::ResourceExhausted,
+        "you have as many unfinished tasks as this agent takes at once: wait for some, or cancel them",
+    )
+    .with("cap", "A2A_MAX_OPEN_TASKS")
+    .with("max", max_open_tasks.to_string())
 }
 
 /// The message as it is kept: with the context and task that it became part of.

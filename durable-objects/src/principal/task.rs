@@ -4,7 +4,7 @@ use a2a::TaskState;
 use protocol::{state, time};
 use serde_json::value::RawValue;
 
-use crate::commands::principal::{TaskReply, View};
+use crate::commands::principal::{Locator, TaskReply, View};
 use crate::effects::{Effects, Frame, FrameKind};
 use crate::error::CoreError;
 use crate::storage::{Row, Store, StoreError};
@@ -196,8 +196,8 @@ impl Task {
         self.push_status(&mut json);
         push_array(&mut json, ",\"artifacts\":", artifacts);
         push_array(&mut json, ",\"history\":", history);
-        if let Some(agent_interface) = &view.agent_interface {
-            self.push_locator(store, &mut json, agent_interface)?;
+        if let Some(locator) = &view.locator {
+            self.push_locator(store, &mut json, locator)?;
         }
         json.push('}');
         Ok(json)
@@ -209,23 +209,23 @@ impl Task {
         &self,
         store: &S,
         json: &mut String,
-        agent_interface: &str,
+        locator: &Locator,
     ) -> Result<(), StoreError> {
         json.push_str(",\"metadata\":{\"outfitter-task/v1\":{\"task\":{\"agentInterface\":");
-        push_string(json, agent_interface);
+        push_string(json, &locator.agent_interface);
         json.push_str(",\"protocolBinding\":\"HTTP+JSON\",\"protocolVersion\":\"1.0\",\"taskId\":");
         push_string(json, &self.task_id);
         json.push('}');
         let origin = store.first(
-            "SELECT dedupe_key, source FROM claims WHERE task_id = ?1 ORDER BY activation_id LIMIT 1",
+            "SELECT dedupe_key FROM claims WHERE task_id = ?1 ORDER BY activation_id LIMIT 1",
             &[(&self.task_id).into()],
         )?;
         if let Some(mut row) = origin {
-            let (message_id, source) = (row.text()?, row.text()?);
+            let message_id = row.text()?;
             json.push_str(",\"idempotency\":{\"messageId\":");
             push_string(json, &message_id);
             json.push_str(",\"scope\":");
-            push_string(json, &source);
+            push_string(json, &locator.scope);
             json.push('}');
         }
         json.push_str("}}");
@@ -242,9 +242,18 @@ impl Task {
     }
 }
 
-/// Counts a task that was just created, SUBMITTED.
-pub(super) fn count_new_task<S: Store>(store: &S) -> Result<(), StoreError> {
-    store.execute("UPDATE task_counts SET state_1 = state_1 + 1", &[])
+/// Counts a task that was just created, SUBMITTED, and gives the number of tasks that are not terminal.
+pub(super) fn count_new_task<S: Store>(store: &S) -> Result<i64, StoreError> {
+    let mut row = store
+        .first(
+            "UPDATE task_counts SET state_1 = state_1 + 1 \
+             RETURNING state_1 + state_2 + state_6 + state_8",
+            &[],
+        )?
+        .ok_or(StoreError::Corrupt {
+            what: "task counts",
+        })?;
+    row.integer()
 }
 
 fn count_transition<S: Store>(
