@@ -91,3 +91,22 @@ fn what_the_message_says_is_never_run() {
     let task = standin.until_state(&task_id, "TASK_STATE_COMPLETED");
     assert_eq!(task.deliveries, 1);
 }
+
+#[test]
+fn every_example_is_a_script_that_parses() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples");
+    let scripts: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "sh"))
+        .collect();
+    assert!(scripts.len() >= 4, "{scripts:?}");
+    for script in scripts {
+        let parsed = std::process::Command::new("sh")
+            .arg("-n")
+            .arg(&script)
+            .status()
+            .unwrap();
+        assert!(parsed.success(), "{}", script.display());
+    }
+}
