@@ -1,0 +1,131 @@
+// Runs the operations in alternating rounds: whatever else the machine does meets all contestants alike.
+
+import { fork } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+
+/**
+ * Sends that one principal makes in one run. Its queue keeps 128 wakes; nobody takes them here, and what overflows
+ * takes another way than what is measured.
+ */
+export const SENDS_EACH = 120;
+
+/** The longest a job may take, in ms. */
+const LIMIT_MS = 5_000;
+
+/** Connections that send and get use at once. */
+const CONNECTIONS = 8;
+
+/** Clock ticks of /proc in a second, on every Linux that Node runs on. */
+const TICKS = 100;
+
+/**
+ * @typedef {object} Plan
+ * @property {number} rounds
+ * @property {Record<"send" | "get" | "stream", number>} counts operations in a round
+ */
+
+/**
+ * @typedef {object} Round
+ * @property {number} operations
+ * @property {number} perSecond
+ * @property {number | undefined} serverCpuUs CPU time of the server for one operation, in µs
+ * @property {number} generatorShare of one CPU that the load generator took
+ * @property {Record<string, number[]>} samplesMs
+ */
+
+/** How many principals a plan needs. The first serves reads and streams, the others sends. @param {Plan} plan */
+export function principalsOf({ rounds, counts }) {
+  return 1 + (rounds + 1) * principalsPerRound(counts);
+}
+
+/** @param {Plan["counts"]} counts */
+function principalsPerRound(counts) {
+  return Math.ceil(counts.send / SENDS_EACH);
+}
+
+/**
+ * @param {import("./contestants.mjs").Contestant[]} contestants
+ * @param {Plan} plan
+ * @param {(line: string) => void} say
+ * @returns {Promise<Record<string, Round[][]>>} by operation and contestant
+ */
+export async function runRounds(contestants, plan, say) {
+  const generator = startGenerator();
+  const run = async (contestant, kind, round) => {
+    const job = { kind, port: contestant.port, limitMs: LIMIT_MS, connections: CONNECTIONS };
+    const tokens = tokensOf(contestant, kind, round, plan.counts);
+    return measure(generator, contestant.pid, { ...job, tokens, count: plan.counts[kind] });
+  };
+  try {
+    say("warm up");
+    for (const contestant of contestants) {
+      // One send makes each principal's objects.
+      const { port, tokens } = contestant;
+      const makeObjects = { kind: "send", port, tokens, count: tokens.length, connections: CONNECTIONS };
+      await measure(generator, contestant.pid, { ...makeObjects, limitMs: 4 * LIMIT_MS });
+      for (const kind of Object.keys(plan.counts)) await run(contestant, kind, 0);
+    }
+    const measured = {};
+    for (const kind of Object.keys(plan.counts)) {
+      measured[kind] = contestants.map(() => []);
+      for (let round = 1; round <= plan.rounds; round += 1) {
+        say(`${kind}, round ${round} of ${plan.rounds}`);
+        const order = contestants.map((_, index) => (index + round) % contestants.length);
+        for (const index of order) measured[kind][index].push(await run(contestants[index], kind, round));
+      }
+    }
+    return measured;
+  } finally {
+    generator.stop();
+  }
+}
+
+/** Sends of a round go to principals of its own. */
+function tokensOf({ tokens }, kind, round, counts) {
+  if (kind !== "send") return tokens.slice(0, 1);
+  const start = 1 + round * principalsPerRound(counts);
+  return tokens.slice(start, start + principalsPerRound(counts));
+}
+
+/** The load generator's process; it runs one job at a time. */
+function startGenerator() {
+  const child = fork(path.join(import.meta.dirname, "load.mjs"));
+  let settle = () => {};
+  child.on("message", (answer) => settle(answer));
+  child.on("exit", () => settle({ error: "the load generator exited" }));
+  return {
+    run: async (job) => {
+      const answer = await new Promise((resolve) => {
+        settle = resolve;
+        child.send(job);
+      });
+      if (answer.error) throw new Error(`${job.kind} failed: ${answer.error}`);
+      return answer;
+    },
+    stop: () => child.kill(),
+  };
+}
+
+/** @returns {Promise<Round>} */
+async function measure(generator, pid, job) {
+  const cpuBefore = await cpuMs(pid);
+  const measured = await generator.run(job);
+  const cpuAfter = await cpuMs(pid);
+  const { operations, elapsedMs, samplesMs, generatorCpuMs } = measured;
+  return {
+    operations,
+    perSecond: (operations * 1000) / elapsedMs,
+    serverCpuUs: cpuBefore === undefined ? undefined : ((cpuAfter - cpuBefore) * 1000) / operations,
+    generatorShare: generatorCpuMs / elapsedMs,
+    samplesMs,
+  };
+}
+
+/** The CPU time that a process has used, in ms; undefined where the system has no /proc. @param {number} pid */
+async function cpuMs(pid) {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
+  if (stat === undefined) return undefined;
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS;
+}

@@ -1,0 +1,89 @@
+// Measures this Worker beside a hand-written JavaScript Worker that does the same inserts with no checks, both on the
+// same workerd, in one run: sends that return at once, reads, one stream's latency, and the size of the code.
+//
+//   node bench/run.mjs [--rounds N] [--sends N] [--gets N] [--streams N] [--state FOLDER]
+//
+// Prints a table and writes bench/results.json. The Worker must have been built.
+//
+// The objects' storage is kept in memory where the system offers that (/dev/shm): every answer still waits for its
+// commit, but the figures are those of the code and not of this machine's disk. `--state` names another folder.
+
+import { existsSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { startFloor, startWorker } from "./contestants.mjs";
+import { figuresOf, generatorShare, machine, table } from "./report.mjs";
+import { principalsOf, runRounds } from "./rounds.mjs";
+
+const RESULTS = path.join(import.meta.dirname, "results.json");
+
+const MEMORY_FOLDER = "/dev/shm";
+
+/** Above this load per CPU, others are at work, and the figures say less. */
+const BUSY = 0.75;
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "5" },
+    sends: { type: "string", default: "1200" },
+    gets: { type: "string", default: "3000" },
+    streams: { type: "string", default: "80" },
+    state: { type: "string", default: existsSync(MEMORY_FOLDER) ? MEMORY_FOLDER : os.tmpdir() },
+  },
+});
+const plan = {
+  rounds: whole("rounds"),
+  counts: { send: whole("sends"), get: whole("gets"), stream: whole("streams") },
+};
+const started = performance.now();
+const date = new Date().toISOString();
+const loadBefore = os.loadavg()[0];
+if (loadBefore / os.cpus().length > BUSY) {
+  console.log(`The machine is busy (load ${loadBefore.toFixed(1)}): trust the ratios, not the rates.`);
+}
+
+const state = await mkdtemp(path.join(values.state, "bench-"));
+const contestants = [];
+try {
+  const principals = principalsOf(plan);
+  contestants.push(await startWorker(path.join(state, "worker"), principals));
+  contestants.push(await startFloor(path.join(state, "floor"), principals));
+  const measured = await runRounds(contestants, plan, (line) => console.log(`==> ${line}`));
+
+  const figures = figuresOf(measured, contestants);
+  const names = contestants.map(({ name }) => name);
+  const load = { before: loadBefore, after: os.loadavg()[0] };
+  const results = {
+    date,
+    machine: machine(),
+    load,
+    state: values.state,
+    plan,
+    names,
+    figures,
+    generatorShare: generatorShare(measured),
+  };
+  await writeFile(RESULTS, `${JSON.stringify(results, null, 2)}\n`);
+
+  console.log(`\n${table(figures, names)}\n`);
+  const { cpus, cpuModel, memoryGb } = results.machine;
+  console.log(`${plan.rounds} alternating rounds on ${cpus} CPUs (${cpuModel}), ${memoryGb} GB, ${date.slice(0, 10)}`);
+  console.log(
+    `load ${load.before.toFixed(1)} before, ${load.after.toFixed(1)} after; ${principals} principals; storage in ${values.state};`,
+  );
+  console.log(`the load generator took at most ${Math.round(results.generatorShare * 100)} % of a CPU`);
+  console.log(`${Math.round((performance.now() - started) / 1000)} s; written to ${path.relative("", RESULTS)}`);
+} finally {
+  await Promise.all(contestants.map((contestant) => contestant.stop()));
+  await rm(state, { recursive: true, force: true });
+}
+
+/** @param {"rounds" | "sends" | "gets" | "streams"} option */
+function whole(option) {
+  const value = Number(values[option]);
+  if (Number.isInteger(value) && value >= 1 && value <= 100_000) return value;
+  console.error(`--${option} takes a whole number from 1 to 100000`);
+  process.exit(2);
+}
