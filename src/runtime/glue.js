@@ -21,47 +21,42 @@ export function header(request, name) {
  * A declared length over the limit is refused before anything is read; an undeclared one is counted while it is read,
  * and the rest of the stream is cancelled.
  */
-export async function readBody(request, limitBytes, deadlineMs) {
-  const body = request.body;
-  if (body === null) return new Uint8Array();
+export function readBody(request, limitBytes, deadlineMs) {
   const declared = request.headers.get("content-length");
   if (declared !== null && Number(declared) > limitBytes) {
-    discard(body);
-    return BODY_TOO_LARGE;
+    discard(request.body);
+    return Promise.resolve(BODY_TOO_LARGE);
   }
-  let timer;
-  const stalled = new Promise((resolve) => {
-    timer = setTimeout(resolve, deadlineMs, BODY_STALLED);
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, deadlineMs, BODY_STALLED);
+    const bytes = declared === null ? collect(request.body, limitBytes) : request.bytes();
+    bytes.then(
+      (outcome) => {
+        clearTimeout(timer);
+        resolve(outcome);
+      },
+      () => {
+        clearTimeout(timer);
+        resolve(BODY_ABORTED);
+      },
+    );
   });
-  try {
-    if (declared !== null) {
-      const bytes = await Promise.race([request.bytes(), stalled]);
-      return bytes.length > limitBytes ? BODY_TOO_LARGE : bytes;
-    }
-    return await collect(body.getReader(), limitBytes, stalled);
-  } catch {
-    return BODY_ABORTED;
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
-async function collect(reader, limitBytes, stalled) {
+async function collect(body, limitBytes) {
+  if (body === null) return new Uint8Array();
+  const reader = body.getReader();
   const chunks = [];
   let length = 0;
   for (;;) {
-    const step = await Promise.race([reader.read(), stalled]);
-    if (step === BODY_STALLED) {
-      discard(reader);
-      return BODY_STALLED;
-    }
-    if (step.done) break;
-    length += step.value.length;
+    const { done, value } = await reader.read();
+    if (done) break;
+    length += value.length;
     if (length > limitBytes) {
       discard(reader);
       return BODY_TOO_LARGE;
     }
-    chunks.push(step.value);
+    chunks.push(value);
   }
   if (chunks.length === 1) return chunks[0];
   const whole = new Uint8Array(length);
@@ -75,14 +70,10 @@ async function collect(reader, limitBytes, stalled) {
 
 /** Stops a stream whose rest nobody wants; what the sender thinks of it doesn't matter. */
 function discard(stream) {
-  stream.cancel().catch(() => {});
+  stream?.cancel().catch(() => {});
 }
 
-/** A response from `name: value` lines and a text body (null: none). */
-export function respond(status, headerLines, body) {
-  return new Response(body, { status, headers: headersFrom(headerLines) });
-}
-
+/** Headers as `Response` takes them, from `name:value` lines. Rust keeps what comes of lines that it uses again. */
 export function headersFrom(headerLines) {
   const headers = [];
   for (const line of headerLines.split("\n")) {
@@ -90,6 +81,11 @@ export function headersFrom(headerLines) {
     if (colon > 0) headers.push([line.slice(0, colon), line.slice(colon + 1)]);
   }
   return headers;
+}
+
+/** A response with a UTF-8 body (undefined: none). The bytes are a view of Rust's memory, so they are copied. */
+export function respond(status, headers, body) {
+  return new Response(body?.slice(), { status, headers });
 }
 
 /** A text binding; undefined where it is absent or something else. */
@@ -139,10 +135,11 @@ export class Deferred {
   }
 }
 
-/** After a trap: nothing that the instance owed will come, so whoever waits for it is told. */
-export function rejectOwed() {
+/** After a trap: nothing that the instance owed will come, so whoever waits for it is told, and then the shell. */
+export function instanceLost(tell) {
   const error = new Error("the instance was lost");
   for (const answer of [...owed]) answer.reject(error);
+  tell();
 }
 
 const DEADLINE = Symbol("deadline");
@@ -226,15 +223,23 @@ function exec(sql, query, shape, texts) {
   return sql.exec(query, ...parameters);
 }
 
-/** A statement whose rows nobody reads. */
+/** A statement whose rows nobody reads. Returns what went wrong, or undefined. */
 export function sqlExecute(sql, query, shape, texts) {
-  exec(sql, query, shape, texts);
+  try {
+    exec(sql, query, shape, texts);
+  } catch (error) {
+    return String(error?.message ?? error);
+  }
 }
 
-/** A statement's rows, an array of arrays, as JSON; undefined where there are none. */
+/** A statement's rows, an array of arrays, as JSON; undefined where there are none; `!` and what went wrong. */
 export function sqlQuery(sql, query, shape, texts) {
-  const rows = exec(sql, query, shape, texts).raw().toArray();
-  return rows.length === 0 ? undefined : JSON.stringify(rows);
+  try {
+    const rows = exec(sql, query, shape, texts).raw().toArray();
+    return rows.length === 0 ? undefined : JSON.stringify(rows);
+  } catch (error) {
+    return `!${error?.message ?? error}`;
+  }
 }
 
 /** Sets an object's alarm; the commit waits for it, and a failure breaks the object, so nobody need await it. */

@@ -14,8 +14,8 @@ thread_local! {
 
 #[wasm_bindgen(module = "/src/runtime/glue.js")]
 extern "C" {
-    #[wasm_bindgen(catch, js_name = rejectOwed)]
-    fn reject_owed() -> Result<(), JsValue>;
+    #[wasm_bindgen(js_name = instanceLost)]
+    fn instance_lost(tell: &Function);
 }
 
 /// Runs once in every new instance: panics tell the console where they happened.
@@ -31,12 +31,11 @@ pub fn on_instance_lost(lost: Function) {
     wasm_bindgen::__rt::set_on_abort(report_lost);
 }
 
+/// The last thing the instance does, and one call only: whatever comes back into a lost instance traps.
 fn report_lost() {
-    // The instance is over whatever either of them says.
-    drop(reject_owed());
     LOST.with_borrow(|lost| {
         if let Some(lost) = lost {
-            drop(lost.call0(&JsValue::UNDEFINED));
+            instance_lost(lost);
         }
     });
 }

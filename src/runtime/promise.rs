@@ -108,8 +108,12 @@ impl Executor {
     fn run(&self) {
         let Some(_running) = self.enter() else { return };
         loop {
-            let Some(id) = self.ready.borrow_mut().pop_front() else { return };
-            let Some(mut task) = self.tasks.borrow_mut().remove(&id) else { continue };
+            let Some(id) = self.ready.borrow_mut().pop_front() else {
+                return;
+            };
+            let Some(mut task) = self.tasks.borrow_mut().remove(&id) else {
+                continue;
+            };
             match poll(&mut task.work, &task.waker) {
                 Poll::Pending => {
                     self.tasks.borrow_mut().insert(id, task);
@@ -134,7 +138,15 @@ impl Executor {
         self.drop_older_than(started_at_ms.saturating_sub(LIFETIME_MS));
         let answer = Deferred::new();
         let promise = answer.promise();
-        self.tasks.borrow_mut().insert(id, Task { work, waker, started_at_ms, answer });
+        self.tasks.borrow_mut().insert(
+            id,
+            Task {
+                work,
+                waker,
+                started_at_ms,
+                answer,
+            },
+        );
         // It may have been woken before it was there to be found.
         self.run();
         Ok(promise.into())
@@ -149,7 +161,7 @@ impl Executor {
                     _ => return,
                 }
             };
-            drop(oldest);
+            oldest.answer.reject(&JsValue::from_str("given up"));
         }
     }
 }
@@ -222,8 +234,18 @@ pub fn settled(promise: &Promise) -> Settled {
 ///
 /// # Errors
 /// What the future came to, or a `PanicError` where it panicked. A panic later on rejects the promise.
-pub fn start(work: impl Future<Output = Result<JsValue, JsValue>> + 'static) -> Result<JsValue, JsValue> {
+pub fn start(
+    work: impl Future<Output = Result<JsValue, JsValue>> + 'static,
+) -> Result<JsValue, JsValue> {
     EXECUTOR.with(|executor| executor.start(Box::pin(work)))
+}
+
+/// Runs a future as [`start`] does, always as a promise.
+pub fn promise(work: impl Future<Output = Result<JsValue, JsValue>> + 'static) -> Promise {
+    match start(work) {
+        Ok(value) => Promise::resolve(&value),
+        Err(error) => Promise::reject(&error),
+    }
 }
 
 /// Runs a future that may panic: `None` where it did. The panic hook has told the log.

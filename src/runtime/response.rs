@@ -1,21 +1,40 @@
 //! The response that the Worker gives.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
     /// A JavaScript `Response`.
     pub type Response;
+
+    /// Its status.
+    #[wasm_bindgen(method, getter)]
+    pub fn status(this: &Response) -> u16;
 }
 
 #[wasm_bindgen(module = "/src/runtime/glue.js")]
 extern "C" {
+    #[wasm_bindgen(js_name = headersFrom)]
+    fn headers_from(header_lines: &str) -> JsValue;
     #[wasm_bindgen(catch, js_name = respond)]
     fn respond_with(
         status: u16,
-        header_lines: &str,
-        body: Option<&str>,
+        headers: &JsValue,
+        body: Option<&[u8]>,
     ) -> Result<Response, JsValue>;
+    #[wasm_bindgen(catch)]
+    fn finish(response: &Response, header_lines: &str, log_line: &str) -> Result<(), JsValue>;
+}
+
+/// How many sets of headers are kept ready. Most answers share very few.
+const MAX_KEPT: usize = 32;
+
+thread_local! {
+    /// Sets of headers that were used before, by their lines.
+    static KEPT: RefCell<BTreeMap<String, JsValue>> = const { RefCell::new(BTreeMap::new()) };
 }
 
 /// Builds a response in one crossing.
@@ -31,7 +50,28 @@ pub fn respond(
     headers: &[(&str, &str)],
     body: Option<&str>,
 ) -> Result<Response, JsValue> {
-    respond_with(status, &header_lines(headers), body)
+    let lines = header_lines(headers);
+    KEPT.with_borrow_mut(|kept| {
+        if let Some(headers) = kept.get(&lines) {
+            return respond_with(status, headers, body.map(str::as_bytes));
+        }
+        let headers = headers_from(&lines);
+        let response = respond_with(status, &headers, body.map(str::as_bytes));
+        if kept.len() < MAX_KEPT {
+            kept.insert(lines, headers);
+        }
+        response
+    })
+}
+
+impl Response {
+    /// Adds headers, in place of any of the same name, and writes the request's line to the log, in one crossing.
+    ///
+    /// # Errors
+    /// Where the platform refuses a header: a mistake of ours. The line is in the log all the same.
+    pub fn finish(&self, headers: &[(&str, &str)], log_line: &str) -> Result<(), JsValue> {
+        finish(self, &header_lines(headers), log_line)
+    }
 }
 
 /// `name:value` lines, as `glue.js` reads them.

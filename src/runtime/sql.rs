@@ -28,20 +28,10 @@ extern "C" {
 
 #[wasm_bindgen(module = "/src/runtime/glue.js")]
 extern "C" {
-    #[wasm_bindgen(catch, js_name = sqlExecute)]
-    fn sql_execute(
-        sql: &SqlStorage,
-        query: &str,
-        shape: &[f64],
-        texts: &str,
-    ) -> Result<(), JsValue>;
-    #[wasm_bindgen(catch, js_name = sqlQuery)]
-    fn sql_query(
-        sql: &SqlStorage,
-        query: &str,
-        shape: &[f64],
-        texts: &str,
-    ) -> Result<Option<String>, JsValue>;
+    #[wasm_bindgen(js_name = sqlExecute)]
+    fn sql_execute(sql: &SqlStorage, query: &str, shape: &[f64], texts: &str) -> Option<String>;
+    #[wasm_bindgen(js_name = sqlQuery)]
+    fn sql_query(sql: &SqlStorage, query: &str, shape: &[f64], texts: &str) -> Option<String>;
 }
 
 /// The largest integer that a number of the platform holds exactly, 2^53 − 1.
@@ -72,13 +62,21 @@ impl Database {
 impl Store for Database {
     fn query(&self, sql: &str, parameters: &[Value<'_>]) -> Result<Vec<Row>, StoreError> {
         let (shape, texts) = encode(parameters)?;
-        let rows = sql_query(&self.sql, sql, &shape, &texts).map_err(|error| database(&error))?;
-        rows.map_or_else(|| Ok(Vec::new()), |rows| decode(&rows))
+        let Some(answer) = sql_query(&self.sql, sql, &shape, &texts) else {
+            return Ok(Vec::new());
+        };
+        match answer.strip_prefix('!') {
+            Some(error) => Err(StoreError::Database(error.to_owned())),
+            None => decode(&answer),
+        }
     }
 
     fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<(), StoreError> {
         let (shape, texts) = encode(parameters)?;
-        sql_execute(&self.sql, sql, &shape, &texts).map_err(|error| database(&error))
+        match sql_execute(&self.sql, sql, &shape, &texts) {
+            Some(error) => Err(StoreError::Database(error)),
+            None => Ok(()),
+        }
     }
 }
 
