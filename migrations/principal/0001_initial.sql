@@ -65,11 +65,13 @@ CREATE TABLE messages (
   PRIMARY KEY (task_id, ordinal)
 ) WITHOUT ROWID;
 
+-- sealed is 1 once nothing more is appended.
 CREATE TABLE artifacts (
   task_id TEXT NOT NULL,
   ordinal INTEGER NOT NULL,
   artifact_id TEXT NOT NULL,
   artifact TEXT NOT NULL,
+  sealed INTEGER NOT NULL,
   PRIMARY KEY (task_id, ordinal)
 ) WITHOUT ROWID;
 
@@ -102,6 +104,16 @@ CREATE TABLE ended_turns (
   disposition TEXT NOT NULL,
   PRIMARY KEY (activation_id, turn_id)
 ) WITHOUT ROWID;
+
+-- Tasks that an executor is working on. deadline_ms is when one that was not heard of is given up: what a restart leaves
+-- behind. The execution id is the task's fencing token (tasks.turn_id) meanwhile.
+CREATE TABLE executions (
+  task_id TEXT NOT NULL PRIMARY KEY,
+  execution_id TEXT NOT NULL,
+  deadline_ms INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE INDEX executions_by_deadline ON executions (deadline_ms);
 
 -- What was accepted, woken and failed. Only appended to.
 CREATE TABLE evidence (

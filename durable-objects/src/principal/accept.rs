@@ -6,6 +6,7 @@ use protocol::state;
 
 use super::evidence::Kind;
 use super::task::{Task, count_new_task, raw};
+use super::turn::WakeState;
 use super::{Principal, task};
 use crate::commands::principal::{Send, SendReply};
 use crate::commands::wake_queue::Notice;
@@ -28,14 +29,49 @@ impl<S: Store> Principal<'_, S> {
     /// # Errors
     /// `DUPLICATE_MESSAGE_ID`, `TASK_NOT_FOUND`, `UNSUPPORTED_OPERATION`, or a `contextId` that is not the task's.
     pub(super) fn send(&mut self, command: &Send) -> Result<SendReply, CoreError> {
-        if let Some(prior) = self.prior_claim(A2A, &command.message_id)? {
-            return self.prior_outcome(command, prior);
+        if let Some(prior) = self.prior(command)? {
+            return Ok(prior);
         }
-        let task = match &command.task_id {
-            Some(task_id) => self.continue_task(command, task_id)?,
-            None => self.create_task(command)?,
-        };
+        let task = self.accept(command, WakeState::Queued)?;
+        self.owe_wake(&task)?;
         Ok(SendReply::Task(task.reply(self.store, &command.view)?))
+    }
+
+    /// The activation's claim, task, history, context and evidence; whether it wakes the resident is the caller's to say.
+    pub(super) fn accept(
+        &mut self,
+        command: &Send,
+        wake_state: WakeState,
+    ) -> Result<Task, CoreError> {
+        let task = match &command.task_id {
+            Some(task_id) => self.continue_task(command, task_id, wake_state)?,
+            None => self.create_task(command, wake_state)?,
+        };
+        self.record(
+            Kind::Accepted,
+            Some(&task.task_id),
+            task.activation_id,
+            None,
+        )?;
+        Ok(task)
+    }
+
+    /// The prior outcome of a duplicate, if the message is one.
+    pub(super) fn prior(&self, command: &Send) -> Result<Option<SendReply>, CoreError> {
+        self.prior_claim(A2A, &command.message_id)?
+            .map(|prior| self.prior_outcome(command, prior))
+            .transpose()
+    }
+
+    /// Claims an activation that was answered with a direct Message: no task ever exists for it.
+    pub(super) fn accept_message(
+        &mut self,
+        command: &Send,
+        message: &str,
+    ) -> Result<(), CoreError> {
+        let activation_id = self.claim(command, None, Some(message), WakeState::Done)?;
+        self.record(Kind::Accepted, None, activation_id, Some("message"))?;
+        Ok(())
     }
 
     fn prior_claim(
@@ -73,7 +109,11 @@ impl<S: Store> Principal<'_, S> {
 
     /// A caller's `contextId` attaches only to a context that the principal owns; anything else gets a fresh one, so
     /// that a foreign id and an unknown id look alike (seed *Server-scoped identity*).
-    fn owned_or_fresh_context(&mut self, context_id: Option<&str>) -> Result<String, StoreError> {
+    pub(super) fn owned_or_fresh_context(
+        &mut self,
+        context_id: Option<&str>,
+        tasks: i64,
+    ) -> Result<String, StoreError> {
         let now_ms = self.environment.now_ms;
         if let Some(context_id) = context_id {
             let owned = self
@@ -85,9 +125,9 @@ impl<S: Store> Principal<'_, S> {
                 .is_some();
             if owned {
                 self.store.execute(
-                    "UPDATE contexts SET last_event_ms = max(last_event_ms, ?2), tasks = tasks + 1 \
+                    "UPDATE contexts SET last_event_ms = max(last_event_ms, ?2), tasks = tasks + ?3 \
                      WHERE context_id = ?1",
-                    &[context_id.into(), now_ms.into()],
+                    &[context_id.into(), now_ms.into(), tasks.into()],
                 )?;
                 return Ok(context_id.to_owned());
             }
@@ -95,17 +135,28 @@ impl<S: Store> Principal<'_, S> {
         let fresh = self.environment.ids.id();
         self.store.execute(
             "INSERT INTO contexts (context_id, source, conversation_key, last_event_ms, tasks) \
-             VALUES (?1, ?2, NULL, ?3, 1)",
-            &[(&fresh).into(), A2A.into(), now_ms.into()],
+             VALUES (?1, ?2, NULL, ?3, ?4)",
+            &[(&fresh).into(), A2A.into(), now_ms.into(), tasks.into()],
         )?;
         Ok(fresh)
     }
 
-    fn create_task(&mut self, command: &Send) -> Result<Task, CoreError> {
+    /// Whether the context is one of this principal's.
+    pub(super) fn owns_context(&self, context_id: &str) -> Result<bool, StoreError> {
+        Ok(self
+            .store
+            .first(
+                "SELECT 1 FROM contexts WHERE context_id = ?1",
+                &[context_id.into()],
+            )?
+            .is_some())
+    }
+
+    fn create_task(&mut self, command: &Send, wake_state: WakeState) -> Result<Task, CoreError> {
         let now_ms = self.environment.now_ms;
-        let context_id = self.owned_or_fresh_context(command.context_id.as_deref())?;
+        let context_id = self.owned_or_fresh_context(command.context_id.as_deref(), 1)?;
         let task_id = self.environment.ids.id();
-        let activation_id = self.claim(command, &task_id)?;
+        let activation_id = self.claim(command, Some(&task_id), None, wake_state)?;
         self.store.execute(
             "INSERT INTO tasks (task_id, context_id, source, state, status_ms, created_ms, activation_id, \
              next_ordinal, awaits_answer) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, 1, 0)",
@@ -135,12 +186,12 @@ impl<S: Store> Principal<'_, S> {
         };
         let message = addressed(command.message.get(), &task);
         task.append_message(self.store, &message)?;
-        self.accepted(&task)?;
         Ok(task)
     }
 
-    fn continue_task(&mut self, command: &Send, task_id: &str) -> Result<Task, CoreError> {
-        let mut task =
+    /// The task that a message may continue: one of this principal's that waits for it (DESIGN *contextId*).
+    pub(super) fn continuable(&self, command: &Send, task_id: &str) -> Result<Task, CoreError> {
+        let task =
             Task::find(self.store, task_id)?.ok_or_else(|| A2aError::task_not_found(task_id))?;
         if command
             .context_id
@@ -162,8 +213,18 @@ impl<S: Store> Principal<'_, S> {
             .with("taskId", task_id)
             .into());
         }
+        Ok(task)
+    }
+
+    fn continue_task(
+        &mut self,
+        command: &Send,
+        task_id: &str,
+        wake_state: WakeState,
+    ) -> Result<Task, CoreError> {
+        let mut task = self.continuable(command, task_id)?;
         let now_ms = self.environment.now_ms;
-        task.activation_id = self.claim(command, task_id)?;
+        task.activation_id = self.claim(command, Some(task_id), None, wake_state)?;
         let message = addressed(command.message.get(), &task);
         task.append_message(self.store, &message)?;
         self.store.execute(
@@ -177,12 +238,17 @@ impl<S: Store> Principal<'_, S> {
             TaskState::Submitted,
             None,
         )?;
-        self.accepted(&task)?;
         Ok(task)
     }
 
     /// Writes the claim, which is the authority on duplicates, and returns the activation's id.
-    fn claim(&mut self, command: &Send, task_id: &str) -> Result<i64, StoreError> {
+    fn claim(
+        &mut self,
+        command: &Send,
+        task_id: Option<&str>,
+        outcome_message: Option<&str>,
+        wake_state: WakeState,
+    ) -> Result<i64, StoreError> {
         let modes = (!command.accepted_output_modes.is_empty())
             .then(|| serde_json::to_string(&command.accepted_output_modes))
             .transpose()
@@ -193,8 +259,8 @@ impl<S: Store> Principal<'_, S> {
             .store
             .first(
                 "INSERT INTO claims (source, dedupe_key, digest, task_id, accepted_ms, extensions, \
-                 accepted_output_modes, wake_state, deliveries, failures) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0) \
-                 RETURNING activation_id",
+                 accepted_output_modes, wake_state, deliveries, failures, outcome_message) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, 0, ?9) RETURNING activation_id",
                 &[
                     A2A.into(),
                     (&command.message_id).into(),
@@ -203,20 +269,16 @@ impl<S: Store> Principal<'_, S> {
                     self.environment.now_ms.into(),
                     i64::from(u8::from(command.extensions)).into(),
                     modes.as_ref().into(),
+                    wake_state.code().into(),
+                    outcome_message.into(),
                 ],
             )?
             .ok_or(StoreError::Corrupt { what: "claim" })?;
         row.integer()
     }
 
-    /// The evidence and the wake of an accepted activation.
-    fn accepted(&mut self, task: &Task) -> Result<(), StoreError> {
-        self.record(
-            Kind::Accepted,
-            Some(&task.task_id),
-            task.activation_id,
-            None,
-        )?;
+    /// The wake of an accepted activation.
+    pub(super) fn owe_wake(&mut self, task: &Task) -> Result<(), StoreError> {
         let resident = self.scope.resident.to_owned();
         self.owe(
             &resident,

@@ -12,8 +12,10 @@
 //! 6. *Every watcher sees the same frames.* Frames are effects of the transaction that changed the task.
 
 mod accept;
+mod artifacts;
 mod cancel;
 mod evidence;
+mod execute;
 mod list;
 mod outbox;
 mod read;
@@ -22,13 +24,15 @@ mod task;
 mod tools;
 mod turn;
 
+pub use execute::{Begun, EXECUTION_LIFE_MS, Executed};
 pub use outbox::OUTBOX_RETRY_MS;
 pub use read::Snapshot;
 pub use turn::{MAX_DELIVERIES, MAX_FAILURES};
 
+use protocol::executor::Line;
 use serde::Serialize;
 
-use crate::commands::principal::{PrincipalCall, PrincipalCommand, View};
+use crate::commands::principal::{PrincipalCall, PrincipalCommand, Send, View};
 use crate::commands::wake_queue::Admission;
 use crate::effects::{Effects, OwedNotice};
 use crate::environment::Environment;
@@ -84,6 +88,107 @@ pub fn handle<'a, S: Store>(
     Ok((reply, principal.effects))
 }
 
+/// What an executor is to be asked about a message, if it is new and may be accepted. Changes nothing.
+///
+/// # Errors
+/// What [`handle`] would refuse the message for, or a fault of the store.
+pub fn begin_execution<'a, S: Store>(
+    store: &'a S,
+    environment: Environment<'a>,
+    scope: (&'a str, &'a str),
+    command: &Send,
+) -> Result<Begun, CoreError> {
+    run(store, environment, scope, |principal| {
+        principal.begin_execution(command)
+    })
+    .map(|(begun, _)| begun)
+}
+
+/// Carries out an executor's first line. `scope` is the principal and its resident.
+///
+/// # Errors
+/// What [`handle`] would refuse the message for, `INVALID_AGENT_RESPONSE` for a line that can't be the first, or a fault
+/// of the store.
+pub fn execute<'a, S: Store>(
+    store: &'a S,
+    environment: Environment<'a>,
+    scope: (&'a str, &'a str),
+    command: &Send,
+    line: &Line,
+) -> Result<(Executed, Effects), CoreError> {
+    run(store, environment, scope, |principal| {
+        principal.execute(command, line)
+    })
+}
+
+/// Carries out a further line. False where the execution is over.
+///
+/// # Errors
+/// An artifact that is too large or complete already, or a fault of the store.
+pub fn continue_execution<'a, S: Store>(
+    store: &'a S,
+    environment: Environment<'a>,
+    scope: (&'a str, &'a str),
+    task_id: &str,
+    execution_id: &str,
+    line: &Line,
+) -> Result<(bool, Effects), CoreError> {
+    run(store, environment, scope, |principal| {
+        principal.continue_execution(task_id, execution_id, line)
+    })
+}
+
+/// An executor has nothing more to say, or `failed`.
+///
+/// # Errors
+/// A fault of the store.
+pub fn end_execution<'a, S: Store>(
+    store: &'a S,
+    environment: Environment<'a>,
+    scope: (&'a str, &'a str),
+    task_id: &str,
+    execution_id: &str,
+    failed: bool,
+) -> Result<Effects, CoreError> {
+    run(store, environment, scope, |principal| {
+        principal.end_execution(task_id, execution_id, failed)
+    })
+    .map(|((), effects)| effects)
+}
+
+/// Fails the tasks whose executor fell silent with an object that died.
+///
+/// # Errors
+/// A fault of the store.
+pub fn fail_overdue_executions<'a, S: Store>(
+    store: &'a S,
+    environment: Environment<'a>,
+) -> Result<Effects, CoreError> {
+    run(store, environment, ("", ""), |principal| {
+        principal.fail_overdue_executions()
+    })
+    .map(|((), effects)| effects)
+}
+
+fn run<'a, S: Store, T>(
+    store: &'a S,
+    environment: Environment<'a>,
+    (principal, resident): (&'a str, &'a str),
+    work: impl FnOnce(&mut Principal<'a, S>) -> Result<T, CoreError>,
+) -> Result<(T, Effects), CoreError> {
+    let mut principal = Principal {
+        store,
+        environment,
+        scope: Scope {
+            principal,
+            resident,
+        },
+        effects: Effects::default(),
+    };
+    let answer = work(&mut principal)?;
+    Ok((answer, principal.effects))
+}
+
 /// The task as a new watcher sees it first. With `subscribe`, a terminal task is refused (spec §3.1.6).
 ///
 /// # Errors
@@ -115,18 +220,10 @@ pub fn notices_answered<'a, S: Store>(
     environment: Environment<'a>,
     answered: &[(OwedNotice, Admission)],
 ) -> Result<Effects, CoreError> {
-    let scope = Scope {
-        principal: "",
-        resident: "",
-    };
-    let mut principal = Principal {
-        store,
-        environment,
-        scope,
-        effects: Effects::default(),
-    };
-    principal.settle_notices(answered)?;
-    Ok(principal.effects)
+    run(store, environment, ("", ""), |principal| {
+        principal.settle_notices(answered)
+    })
+    .map(|((), effects)| effects)
 }
 
 /// Sets a timer to the earlier of `due_ms` and what it was set to.
@@ -174,7 +271,7 @@ impl Timer {
 /// A fault of the store.
 pub fn next_due_ms<S: Store>(store: &S) -> Result<Option<i64>, StoreError> {
     let mut row = store
-        .first("SELECT min(due_ms) FROM (SELECT min(due_ms) AS due_ms FROM outbox UNION ALL SELECT min(due_ms) FROM timers)", &[])?
+        .first("SELECT min(due_ms) FROM (SELECT min(due_ms) AS due_ms FROM outbox UNION ALL SELECT min(due_ms) FROM timers UNION ALL SELECT min(deadline_ms) FROM executions)", &[])?
         .ok_or(StoreError::Corrupt { what: "timers" })?;
     row.optional_integer()
 }

@@ -21,7 +21,8 @@ impl<S: Store> Principal<'_, S> {
         for mut row in rows {
             let (task_id, activation_id, wake_state) =
                 (row.text()?, row.integer()?, row.integer()?);
-            if wake_state == WakeState::Failed.code() {
+            // Done, though its task is not settled: an executor is at work on it.
+            if wake_state == WakeState::Failed.code() || wake_state == WakeState::Done.code() {
                 continue;
             }
             if wake_state == WakeState::Parked.code() {

@@ -12,15 +12,12 @@ use protocol::state;
 use protocol::untrusted::{self, TaskView};
 use serde_json::{Value as Json, json};
 
-use super::task::{Task, artifacts, history, push_string, raw};
+use super::artifacts::Chunk;
+use super::task::{Task, artifacts, history, raw};
 use super::{Principal, read};
 use crate::commands::principal::{Output, Tool, ToolReply, UseTool, View};
-use crate::effects::{Frame, FrameKind};
 use crate::error::CoreError;
 use crate::storage::{Store, StoreError};
-
-/// The largest artifact, in bytes of its JSON.
-pub(super) const MAX_ARTIFACT_BYTES: usize = 1024 * 1024;
 
 /// The id of the artifact that holds a completed task's response.
 const RESPONSE: &str = "response";
@@ -50,7 +47,7 @@ impl<S: Store> Principal<'_, S> {
                 artifact.push_str("{\"artifactId\":\"response\",\"name\":\"response\",\"parts\":");
                 artifact.push_str(response.get());
                 artifact.push('}');
-                self.put_artifact(&task, RESPONSE, artifact)?;
+                self.put_artifact(&task, RESPONSE, &artifact, Chunk::Whole)?;
                 self.settle(&mut task, TaskState::Completed, None)
             }
             Tool::Reject { reason } => {
@@ -138,52 +135,17 @@ impl<S: Store> Principal<'_, S> {
         {
             fields.insert("extensions".to_owned(), json!([OUTFITTER_TASK_URI]));
         }
-        self.put_artifact(task, &artifact_id, artifact.to_string())?;
+        self.put_artifact(task, &artifact_id, &artifact.to_string(), Chunk::Whole)?;
         Ok(artifact_id)
     }
 
-    fn put_artifact(
+    /// A message of the agent's about the task.
+    pub(super) fn agent_message(
         &mut self,
         task: &Task,
-        artifact_id: &str,
-        artifact: String,
-    ) -> Result<(), CoreError> {
-        if artifact.len() > MAX_ARTIFACT_BYTES {
-            return Err(A2aError::too_large(artifact_id, MAX_ARTIFACT_BYTES).into());
-        }
-        let task_id = &task.task_id;
-        let prior = self.store.first(
-            "SELECT ordinal FROM artifacts WHERE task_id = ?1 AND artifact_id = ?2",
-            &[task_id.into(), artifact_id.into()],
-        )?;
-        match prior {
-            Some(mut row) => self.store.execute(
-                "UPDATE artifacts SET artifact = ?3 WHERE task_id = ?1 AND ordinal = ?2",
-                &[task_id.into(), row.integer()?.into(), (&artifact).into()],
-            )?,
-            None => self.store.execute(
-                "INSERT INTO artifacts (task_id, ordinal, artifact_id, artifact) VALUES (?1, \
-                 (SELECT coalesce(max(ordinal), -1) + 1 FROM artifacts WHERE task_id = ?1), ?2, ?3)",
-                &[task_id.into(), artifact_id.into(), (&artifact).into()],
-            )?,
-        }
-        let mut json = String::with_capacity(artifact.len().saturating_add(160));
-        json.push_str("{\"artifactUpdate\":{\"taskId\":");
-        push_string(&mut json, task_id);
-        json.push_str(",\"contextId\":");
-        push_string(&mut json, &task.context_id);
-        json.push_str(",\"artifact\":");
-        json.push_str(&artifact);
-        json.push_str(",\"lastChunk\":true}}");
-        self.effects.frames.push(Frame {
-            task_id: task_id.clone(),
-            kind: FrameKind::Progress,
-            json,
-        });
-        Ok(())
-    }
-
-    fn agent_message(&mut self, task: &Task, parts: Json, extension: Option<&str>) -> String {
+        parts: Json,
+        extension: Option<&str>,
+    ) -> String {
         let mut message = json!({
             "messageId": self.environment.ids.id(),
             "contextId": task.context_id,

@@ -77,7 +77,8 @@ impl<S: Store> Principal<'_, S> {
             return Ok(GrantReply::Stale);
         }
         let superseded = task.activation_id != command.activation_id;
-        let owed = !matches!(claim.wake_state, state if state == WakeState::Failed.code() || state == WakeState::Parked.code());
+        let owed = claim.wake_state == WakeState::Queued.code()
+            || claim.wake_state == WakeState::Woken.code();
         if superseded || state::is_settled(&task.state) || !owed {
             return Ok(GrantReply::Stale);
         }
