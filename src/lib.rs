@@ -11,12 +11,14 @@ mod router;
 pub mod runtime;
 
 use js_sys::Promise;
+use protocol::error::{A2aError, CONTENT_TYPE};
 use wasm_bindgen::prelude::*;
 
 pub use objects::{PrincipalObject, WakeQueueObject};
 use runtime::env::Env;
 use runtime::promise::promise;
 use runtime::request::Request;
+use runtime::response::{Response, respond};
 use runtime::stream::ExecutionContext;
 
 /// Answers one request.
@@ -26,6 +28,16 @@ pub fn fetch(request: Request, env: Env, context: ExecutionContext) -> Promise {
         let response = router::respond_to(&request, &env, &context).await?;
         Ok(response.into())
     })
+}
+
+/// The answer to a request that a trap cut short, from the instance that came after it.
+///
+/// # Errors
+/// Where the platform refuses to build it: a mistake of ours.
+#[wasm_bindgen(js_name = internalError)]
+pub fn internal_error() -> Result<Response, JsValue> {
+    let headers = [("content-type", CONTENT_TYPE)];
+    respond(500, &headers, Some(&A2aError::internal().to_json()))
 }
 
 /// Panics. Nothing routes here: tests call it from inside an object, to show that a panic is contained.

@@ -7,6 +7,7 @@ import {
   WakeQueueObject as WakeQueueCore,
   __wbg_reset_state as newInstance,
   fetch as answer,
+  internalError,
   onInstanceLost,
 } from "../../build/wasm/index.js";
 
@@ -31,9 +32,15 @@ function ensureInstance() {
 }
 
 export default {
-  fetch(request, env, ctx) {
+  async fetch(request, env, ctx) {
     ensureInstance();
-    return answer(request, env, ctx);
+    try {
+      return await answer(request, env, ctx);
+    } catch (error) {
+      console.error(JSON.stringify({ event: "request_failed", reason: String(error?.message ?? error) }));
+      ensureInstance();
+      return internalError();
+    }
   },
 };
 
