@@ -28,7 +28,7 @@ pub fn start() {
 #[wasm_bindgen(js_name = onInstanceLost)]
 pub fn on_instance_lost(lost: Function) {
     LOST.set(Some(lost));
-    wasm_bindgen::__rt::set_on_abort(report_lost);
+    wasm_bindgen::handler::set_on_abort(report_lost);
 }
 
 /// The last thing the instance does, and one call only: whatever comes back into a lost instance traps.

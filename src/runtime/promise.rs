@@ -7,6 +7,7 @@
 //! A future that waits for one would stay for good, so none may take longer than [`LIFETIME_MS`]; what is older is
 //! dropped when something new starts. Everything this Worker waits for has a deadline well below.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
@@ -171,7 +172,15 @@ fn poll(work: &mut Work, waker: &Waker) -> Poll<Outcome> {
     let mut context = Context::from_waker(waker);
     match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(&mut context))) {
         Ok(poll) => poll,
-        Err(panic) => Poll::Ready(Err(wasm_bindgen::__rt::panic_to_panic_error(panic))),
+        Err(panic) => Poll::Ready(Err(js_sys::Error::new(panic_message(&*panic)).into())),
+    }
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+        (Some(message), _) => message,
+        (None, Some(message)) => message,
+        (None, None) => "a panic without a message",
     }
 }
 
@@ -233,7 +242,7 @@ pub fn settled(promise: &Promise) -> Settled {
 /// Runs a future. What it came to, where it had nothing to wait for; otherwise a promise of it.
 ///
 /// # Errors
-/// What the future came to, or a `PanicError` where it panicked. A panic later on rejects the promise.
+/// What the future came to, or an `Error` with the message of its panic. A panic later on rejects the promise.
 pub fn start(
     work: impl Future<Output = Result<JsValue, JsValue>> + 'static,
 ) -> Result<JsValue, JsValue> {
