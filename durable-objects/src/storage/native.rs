@@ -5,6 +5,9 @@ use rusqlite::{Connection, ToSql, params_from_iter};
 
 use super::{Column, Row, Store, StoreError, Transactional, Value, check_size};
 
+/// Prepared statements kept for the next time: more than both cores together have.
+const STATEMENTS_KEPT: usize = 256;
+
 /// A database in memory or in a file.
 #[derive(Debug)]
 pub struct NativeStore(Connection);
@@ -15,7 +18,9 @@ impl NativeStore {
     /// # Errors
     /// [`StoreError::Database`] where SQLite can't open one.
     pub fn in_memory() -> Result<Self, StoreError> {
-        Ok(Self(Connection::open_in_memory().map_err(database)?))
+        let connection = Connection::open_in_memory().map_err(database)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+        Ok(Self(connection))
     }
 
     /// The plan SQLite takes for a statement, one step a line: how tests prove that nothing scans.

@@ -30,6 +30,7 @@ pub fn message(message_id: &str, text: &str) -> Send {
         task_id: None,
         accepted_output_modes: Vec::new(),
         extensions: Activated::NONE,
+        max_open_tasks: 10_000,
         view: View::default(),
     }
 }

@@ -87,6 +87,9 @@ pub struct World {
     pub strays: Vec<String>,
     /// The next command's object dies after its commit.
     pub dies_after_commit: bool,
+    /// For a test of the tests: no frame reaches its watchers, and how many did not.
+    pub loses_frames: bool,
+    pub lost_frames: u32,
     answers: BTreeMap<Ticket, Answer>,
     next_ticket: Ticket,
     ids: Counter,
@@ -103,6 +106,8 @@ impl World {
             handed_out: BTreeMap::new(),
             strays: Vec::new(),
             dies_after_commit: false,
+            loses_frames: false,
+            lost_frames: 0,
             answers: BTreeMap::new(),
             next_ticket: 0,
             ids: Counter::default(),
@@ -153,7 +158,11 @@ impl World {
         }
         for frame in &effects.frames {
             for watcher in &mut object.watchers {
-                watcher.see(frame);
+                if self.loses_frames && watcher.task_id == frame.task_id {
+                    self.lost_frames += 1;
+                } else {
+                    watcher.see(frame);
+                }
             }
         }
         self.deliver_notices(principal, effects.notices);

@@ -91,48 +91,42 @@ pub struct Watcher {
     pub task_id: String,
     /// The snapshot, then every frame.
     pub frames: Vec<(FrameKind, String)>,
+    /// The status and the artifacts, for a watcher that believes what it saw.
+    pub believes: (Json, Vec<Json>),
 }
 
 impl Watcher {
     pub fn new(task_id: &str, snapshot: Snapshot) -> Self {
+        let mut task: Json = serde_json::from_str(&snapshot.json).unwrap();
+        let artifacts = match task["task"]["artifacts"].take() {
+            Json::Array(artifacts) => artifacts,
+            _ => Vec::new(),
+        };
         Self {
             task_id: task_id.to_owned(),
+            believes: (task["task"]["status"].take(), artifacts),
             frames: vec![(snapshot.kind, snapshot.json)],
         }
     }
 
     pub fn see(&mut self, frame: &Frame) {
-        if frame.task_id == self.task_id {
-            self.frames.push((frame.kind, frame.json.clone()));
+        if frame.task_id != self.task_id {
+            return;
         }
-    }
-
-    /// The status and artifacts of the task as a watcher that believes what it saw has them.
-    pub fn believes(&self) -> (Json, Vec<Json>) {
-        let mut frames = self
-            .frames
-            .iter()
-            .map(|(_, json)| serde_json::from_str::<Json>(json).unwrap());
-        let snapshot = frames.next().expect("a snapshot");
-        let mut status = snapshot["task"]["status"].clone();
-        let mut artifacts = snapshot["task"]["artifacts"]
-            .as_array()
-            .cloned()
-            .unwrap_or_default();
-        for frame in frames {
-            if let Some(update) = frame.get("statusUpdate") {
-                status = update["status"].clone();
-            } else if let Some(update) = frame.get("artifactUpdate") {
-                let new = update["artifact"].clone();
-                let same = |old: &&mut Json| old["artifactId"] == new["artifactId"];
-                match artifacts.iter_mut().find(same) {
-                    Some(old) => *old = new,
-                    None => artifacts.push(new),
-                }
-            } else {
-                panic!("neither a status nor an artifact: {frame}");
+        self.frames.push((frame.kind, frame.json.clone()));
+        let mut json: Json = serde_json::from_str(&frame.json).unwrap();
+        let (status, artifacts) = &mut self.believes;
+        if let Some(update) = json.get_mut("statusUpdate") {
+            *status = update["status"].take();
+        } else if let Some(update) = json.get_mut("artifactUpdate") {
+            let new = update["artifact"].take();
+            let same = |old: &&mut Json| old["artifactId"] == new["artifactId"];
+            match artifacts.iter_mut().find(same) {
+                Some(old) => *old = new,
+                None => artifacts.push(new),
             }
+        } else {
+            panic!("neither a status nor an artifact: {json}");
         }
-        (status, artifacts)
     }
 }

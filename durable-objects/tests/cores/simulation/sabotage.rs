@@ -1,0 +1,176 @@
+//! Breaking an invariant on purpose, behind the cores' backs: what the simulation must see.
+
+use durable_objects::storage::Store;
+use durable_objects::storage::native::NativeStore;
+
+use crate::support::World;
+use crate::support::network::Message;
+use crate::support::peek::texts;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sabotage {
+    /// Every notice is lost, and its outbox row with it.
+    LoseWakes,
+    /// What was acknowledged is not found by its key any more.
+    ForgetKeys,
+    /// A message stands twice in a history.
+    RepeatHistory,
+    /// A completed task is worked on again.
+    ReviveTerminal,
+    /// A status is older than it was.
+    TurnBackTime,
+    /// A turn that is over has authority over its task, beside the one that is live.
+    ShareAuthority,
+    /// A tool acts though its queue knows no turn.
+    ForgetTurn,
+    /// An activation was delivered a sixth time.
+    DeliverOften,
+    /// More wakes wait than may.
+    Overfill,
+    /// A watcher misses a frame.
+    LoseFrames,
+}
+
+impl Sabotage {
+    pub const ALL: [Self; 10] = [
+        Self::LoseWakes,
+        Self::ForgetKeys,
+        Self::RepeatHistory,
+        Self::ReviveTerminal,
+        Self::TurnBackTime,
+        Self::ShareAuthority,
+        Self::ForgetTurn,
+        Self::DeliverOften,
+        Self::Overfill,
+        Self::LoseFrames,
+    ];
+
+    /// The number of the invariant it breaks.
+    pub fn breaks(self) -> char {
+        match self {
+            Self::LoseWakes | Self::ForgetKeys => '1',
+            Self::RepeatHistory => '2',
+            Self::ReviveTerminal | Self::TurnBackTime => '3',
+            Self::ShareAuthority | Self::ForgetTurn => '4',
+            Self::DeliverOften | Self::Overfill => '5',
+            Self::LoseFrames => '6',
+        }
+    }
+
+    /// Whether it is done at every step, and not once.
+    pub fn goes_on(self) -> bool {
+        matches!(self, Self::LoseWakes | Self::ForgetTurn | Self::LoseFrames)
+    }
+
+    /// Does it, if there is something to do it to.
+    pub fn strike(self, world: &mut World) -> bool {
+        match self {
+            Self::LoseWakes => {
+                world.in_flight.retain(|message| {
+                    !matches!(message, Message::Request { body, .. } if body.contains("Notify"))
+                });
+                changes_any(
+                    world,
+                    "DELETE FROM outbox WHERE notice LIKE '%wake%' OR notice LIKE '%Wake%' RETURNING 'x'",
+                )
+            }
+            Self::ForgetKeys => changes_any(
+                world,
+                "UPDATE claims SET dedupe_key = dedupe_key || 'x' WHERE (SELECT count(*) FROM claims) > 4 RETURNING 'x'",
+            ),
+            Self::RepeatHistory => {
+                let repeated = changes_any(
+                    world,
+                    "INSERT INTO messages (task_id, ordinal, message) SELECT tasks.task_id, next_ordinal, message \
+                     FROM tasks JOIN messages ON messages.task_id = tasks.task_id LIMIT 1 RETURNING 'x'",
+                );
+                changes_any(
+                    world,
+                    "UPDATE tasks SET next_ordinal = next_ordinal + 1 WHERE next_ordinal = \
+                     (SELECT max(ordinal) FROM messages WHERE messages.task_id = tasks.task_id) RETURNING 'x'",
+                );
+                repeated
+            }
+            Self::ReviveTerminal => changes_any(
+                world,
+                "UPDATE tasks SET state = 2 WHERE state = 3 RETURNING 'x'",
+            ),
+            Self::TurnBackTime => changes_any(
+                world,
+                "UPDATE tasks SET status_ms = status_ms - 1 RETURNING 'x'",
+            ),
+            Self::ShareAuthority => share_authority(world),
+            Self::ForgetTurn => {
+                let acts = world.in_flight.iter().any(|message| {
+                    matches!(message, Message::Request { body, .. } if body.contains("\"Complete\""))
+                });
+                acts && world
+                    .queues
+                    .values()
+                    .any(|queue| changes(&queue.store, "DELETE FROM turn RETURNING 'x'"))
+            }
+            Self::DeliverOften => changes_any(
+                world,
+                "UPDATE claims SET deliveries = 6 WHERE deliveries > 0 RETURNING 'x'",
+            ),
+            Self::Overfill => {
+                let queue = world.queues.values().next().expect("a queue");
+                changes(
+                    &queue.store,
+                    "WITH RECURSIVE more (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM more WHERE n < 130) \
+                     INSERT INTO wakes (principal, activation_id, task_id) \
+                     SELECT 'nobody', n, 'none' FROM more RETURNING 'x'",
+                )
+            }
+            Self::LoseFrames => {
+                world.loses_frames = true;
+                world.lost_frames > 0
+            }
+        }
+    }
+}
+
+fn changes(store: &NativeStore, sql: &str) -> bool {
+    !store.query(sql, &[]).unwrap().is_empty()
+}
+
+fn changes_any(world: &World, sql: &str) -> bool {
+    world
+        .principals
+        .values()
+        .any(|object| changes(&object.store, sql))
+}
+
+fn share_authority(world: &World) -> bool {
+    for (turn_id, (resident, task_id)) in &world.handed_out {
+        let live = world.queues[resident].turn();
+        let Some((live_turn, live_task)) = live else {
+            continue;
+        };
+        if live_turn == *turn_id || live_task == *task_id {
+            continue;
+        }
+        let in_authority = world.principals.values().any(|object| {
+            texts(
+                &object.store,
+                "SELECT task_id FROM tasks WHERE turn_id = ?1",
+                &[(&live_turn).into()],
+            )
+            .contains(&live_task)
+        });
+        let handed = world.handed_out.contains_key(&live_turn);
+        if in_authority && handed {
+            return world.principals.values().any(|object| {
+                !object
+                    .store
+                    .query(
+                        "UPDATE tasks SET turn_id = ?1 WHERE task_id = ?2 RETURNING 'x'",
+                        &[turn_id.into(), task_id.into()],
+                    )
+                    .unwrap()
+                    .is_empty()
+            });
+        }
+    }
+    false
+}
