@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Gets every tool that building, testing and serving need. All of it is pinned and goes into ignored folders of this
-# repository (node_modules, .tools); only where the system lacks a C linker or a Rust that can build for the web are
-# Debian packages installed. Nothing is done twice: with everything there, it takes a second.
+# Gets every tool that building, testing and serving need; only the tests' Python client comes by itself, by
+# scripts/python.sh. All of it is pinned and goes into ignored folders of this repository (node_modules, .tools); only
+# where the system lacks a C linker or a Rust that can build for the web are Debian packages installed. Nothing is done
+# twice: with everything there, it takes a second.
 #
 # The Worker's toolchain is rustup's nightly below, in a rustup home of its own so that the user's toolchains stay as
 # they are, or else Debian's rustc-web. WASM_TOOLCHAIN=rustup or =debian asks for one of them.

@@ -11,6 +11,7 @@ step "Clippy is content" "correct what it names above" \
   cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 step "Test the Rust" "read the failed test's message above; cargo test NAME runs it alone" \
   cargo test --locked --workspace --quiet
+scripts/python.sh
 step "Test on workerd" "read the failed test's message above; node --test FILE runs its file alone" \
   node --test --test-reporter=spec --test-timeout=120000 "tests/**/*.test.mjs"
 step "Check the deployment" "read wrangler's message above, then correct wrangler.toml" scripts/deploy.sh --dry-run
