@@ -1,0 +1,173 @@
+// A deployment for one test file: its own tokens, folder and port, gone when the file ends.
+
+import { randomBytes, randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after } from "node:test";
+
+import { serve } from "../../scripts/serve.mjs";
+import { EventStream } from "./event-stream.mjs";
+import { call } from "./http.mjs";
+import { Resident } from "./resident.mjs";
+import { databases, rows } from "./storage.mjs";
+import { until } from "./until.mjs";
+
+const token = () => randomBytes(24).toString("base64url");
+
+/**
+ * Alice and Bob are two principals whose work goes to the resident `default`; Carol's goes to `second`.
+ */
+function credentials() {
+  const tokens = { alice: token(), bob: token(), carol: token(), resident: token(), second: token() };
+  const document = {
+    credentials: [
+      { token: tokens.alice, principal: "alice" },
+      { token: tokens.bob, principal: "bob" },
+      { token: tokens.carol, principal: "carol", resident: "second" },
+      { token: tokens.resident, role: "resident" },
+      { token: tokens.second, role: "resident", resident: "second" },
+    ],
+  };
+  return { tokens, document: JSON.stringify(document) };
+}
+
+/** The agent on a real workerd. */
+export class Deployment {
+  /**
+   * Starts a deployment; the end of the test file stops it.
+   *
+   * @param {object} [options]
+   * @param {Record<string, string | undefined>} [options.vars] over the defaults; undefined leaves one out
+   * @param {string} [options.entry] the text of a module in front of the built Worker
+   */
+  static async start({ vars = {}, entry } = {}) {
+    const folder = await mkdtemp(join(tmpdir(), "a2a-test-"));
+    const { tokens, document } = credentials();
+    const all = { A2A_CREDENTIALS: document, ...vars };
+    const set = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+    const server = await serve({
+      state: folder,
+      vars: set,
+      entry: entry === undefined ? undefined : { source: entry },
+    });
+    const deployment = new Deployment(folder, tokens, server);
+    after(() => deployment.remove());
+    return deployment;
+  }
+
+  constructor(folder, tokens, server) {
+    this.folder = folder;
+    this.tokens = tokens;
+    this.server = server;
+    this.url = server.url;
+  }
+
+  /** Ends workerd at once, as a crash would. */
+  kill() {
+    return this.server.kill();
+  }
+
+  /** Starts workerd anew on the same port and storage, after a kill. Another connection may hold the port for a while. */
+  restart() {
+    return until("workerd starts again", () => this.server.restart().then(() => true));
+  }
+
+  async remove() {
+    await this.server.kill();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  /** What the deployment has logged, the end of it if that is long. */
+  get log() {
+    return this.server.output();
+  }
+
+  /** The databases that its objects have made, as `Class/id.sqlite`. */
+  storedObjects() {
+    return databases(this.folder);
+  }
+
+  /** What a query finds in the databases of all objects of a class. */
+  rows(type, query, ...parameters) {
+    return rows(this.folder, type, query, parameters);
+  }
+
+  /** A request with no token unless one is given. */
+  call(method, path, options) {
+    return call(this.url + path, method, options);
+  }
+
+  /** The A2A operations as the principal of this name. */
+  as(name) {
+    return new Principal(this, this.tokens[name]);
+  }
+
+  /** A scripted resident in a new session. */
+  resident(name = "resident", session = randomUUID()) {
+    return new Resident(this, this.tokens[name], session);
+  }
+}
+
+/** A message of the contract, with a new id. */
+export function message(text, fields = {}) {
+  return { messageId: randomUUID(), role: "ROLE_USER", parts: [{ text }], ...fields };
+}
+
+/** A principal's raw requests. */
+class Principal {
+  constructor(deployment, principalToken) {
+    this.deployment = deployment;
+    this.token = principalToken;
+  }
+
+  call(method, path, options) {
+    return this.deployment.call(method, path, { token: this.token, ...options });
+  }
+
+  stream(method, path, options) {
+    return EventStream.open(this.deployment.url + path, method, { token: this.token, ...options });
+  }
+
+  /** Sends a text or a message; blocking unless the configuration says otherwise. */
+  send(content, configuration, options) {
+    return this.call("POST", "/message:send", { body: sending(content, configuration), ...options });
+  }
+
+  /** Sends a text or a message and gives the task at once, as it was accepted. */
+  async submit(content, options) {
+    const answer = await this.send(content, { returnImmediately: true }, options);
+    if (answer.status !== 200) throw new Error(`not accepted: ${answer.status} ${answer.text}`);
+    return answer.json.task;
+  }
+
+  /** Opens `message:stream`. */
+  sendStreaming(content, options) {
+    return this.stream("POST", "/message:stream", { body: sending(content), ...options });
+  }
+
+  subscribe(taskId, options) {
+    return this.stream("GET", `/tasks/${taskId}:subscribe`, options);
+  }
+
+  /** Reads a task that must be there. */
+  async task(taskId) {
+    const answer = await this.call("GET", `/tasks/${taskId}`);
+    if (answer.status !== 200) throw new Error(`no task: ${answer.status} ${answer.text}`);
+    return answer.json;
+  }
+
+  async state(taskId) {
+    return (await this.task(taskId)).status.state;
+  }
+
+  cancel(taskId, options) {
+    return this.call("POST", `/tasks/${taskId}:cancel`, options);
+  }
+}
+
+function sending(content, configuration) {
+  const body = { message: typeof content === "string" ? message(content) : content };
+  if (configuration) body.configuration = configuration;
+  return body;
+}

@@ -1,0 +1,82 @@
+// The Worker with faults on demand: each object class is the real one, and does to the next command of a kind what a
+// test has armed it for. Bundled by faults.mjs, so that it shares the one WebAssembly instance with what it wraps.
+
+import { panicForTests } from "../../build/wasm/index.js";
+import worker, { PrincipalObject as Principal, WakeQueueObject as WakeQueue } from "../../src/runtime/shell.mjs";
+
+const never = () => new Promise(() => {});
+
+/** What can go wrong inside an object. */
+const FAULTS = {
+  /** It waits for something that takes far too long. */
+  hang: () => new Promise((resolve) => setTimeout(resolve, 600_000)),
+  /** It waits for something that nobody will ever do. */
+  forget: never,
+  throw: () => {
+    throw new Error("a detail of the inside");
+  },
+  panic: () => panicForTests(),
+  /** The platform resets it. */
+  reset: (ctx) => {
+    ctx.abort("reset by a test");
+    return never();
+  },
+};
+
+const WATCH = "Watch";
+
+function faulty(Class) {
+  return class extends Class {
+    #armed;
+
+    /** The next command of this kind has this fault, before it is carried out or after. */
+    arm(command, when, fault) {
+      this.#armed = { command, when, fault };
+    }
+
+    /** How many watchers the platform holds for this object. */
+    watchers() {
+      return this.ctx.getWebSockets().length;
+    }
+
+    #take(command) {
+      const armed = this.#armed;
+      if (armed?.command !== command) return {};
+      this.#armed = undefined;
+      return { [armed.when]: () => FAULTS[armed.fault](this.ctx) };
+    }
+
+    async call(text) {
+      const command = JSON.parse(text).command ?? JSON.parse(text);
+      const { before, after } = this.#take(Object.keys(command)[0]);
+      await before?.();
+      const answer = await super.call(text);
+      await after?.();
+      return answer;
+    }
+
+    async fetch(request) {
+      const { before, after } = this.#take(WATCH);
+      await before?.();
+      const response = await super.fetch(request);
+      await after?.();
+      return response;
+    }
+  };
+}
+
+export const PrincipalObject = faulty(Principal);
+export const WakeQueueObject = faulty(WakeQueue);
+
+/** Requests under /faults/ go to the object they name, everything else to the Worker. */
+export default {
+  async fetch(request, env, ctx) {
+    const [, root, binding, name, method] = new URL(request.url).pathname.split("/");
+    if (root !== "faults") return worker.fetch(request, env, ctx);
+    const object = env[binding].getByName(name);
+    if (method === "watchers") return Response.json(await object.watchers());
+    const { command, when, fault } = await request.json();
+    await object.arm(command, when, fault);
+    return Response.json(true);
+  },
+};
