@@ -41,7 +41,7 @@ impl Body {
     /// The field, absent or no identifier.
     pub fn identifier(&mut self, name: &str) -> Result<String, A2aError> {
         let text = self
-            .text(name, 128)?
+            .text(name, usize::MAX)?
             .ok_or_else(|| A2aError::field(name, "is required"))?;
         ids::check(name, &text)?;
         Ok(text)
