@@ -1,14 +1,20 @@
 //! What the deployment sets, read once per instance: bindings do not change while an instance lives.
 
 use std::cell::RefCell;
+use std::ops::RangeInclusive;
 use std::rc::Rc;
 
-use protocol::card::{Identity, Vars};
+use protocol::card::{self, CardError, Identity, Vars};
+use protocol::cors::AllowedOrigins;
 use protocol::credentials::Credentials;
+use protocol::error::A2aError;
 use protocol::manifest::{self, Workflow};
+use protocol::time;
 
+use crate::runtime::clock;
 use crate::runtime::env::Env;
 use crate::runtime::log;
+use crate::runtime::rate_limiter::RateLimiter;
 
 /// How long a blocking send waits, unless `A2A_BLOCKING_TIMEOUT_MS` says otherwise (seed *A blocking send is bounded*).
 const BLOCKING_TIMEOUT_MS: u32 = 60_000;
@@ -22,20 +28,53 @@ const LEASE_MS: u32 = 60_000;
 /// How often a stream proves that its client is there, unless `A2A_TICK_MS` says otherwise.
 const TICK_MS: u32 = crate::runtime::stream::TICK_MS;
 
+/// Tasks that are not terminal and that one principal may have at once, unless `A2A_MAX_OPEN_TASKS` says otherwise.
+const MAX_OPEN_TASKS: u32 = 10_000;
+
+/// Watchers that one principal may have open at once, unless `A2A_MAX_WATCHERS` says otherwise. The platform's own
+/// limit is 32,768 sockets an object.
+const MAX_WATCHERS: u32 = 10_000;
+
 /// The deployment's settings.
 pub struct Config {
     /// None where the secret is absent or unreadable; why is in the log.
     pub credentials: Option<Credentials>,
     /// None where a var of the card is malformed; which one is in the log.
     pub identity: Option<Identity>,
-    /// `A2A_PUBLIC_URL` as set.
-    pub public_url: Option<String>,
+    /// `A2A_PUBLIC_URL` where it is set. Malformed: what is wrong with it is in the log.
+    public_url: Result<Option<String>, CardError>,
+    /// When what the public documents say was last changed: when this version was deployed, where the platform tells.
+    pub last_modified_ms: i64,
+    /// Which web pages may call.
+    pub allowed_origins: AllowedOrigins,
+    /// How often a principal may call, where that is limited.
+    pub rate_limiter: Option<RateLimiter>,
     /// The selected workflow, where one is configured.
     pub workflow: Option<Workflow>,
     /// How long a blocking send waits, in milliseconds.
     pub blocking_timeout_ms: u32,
+    /// Tasks that are not terminal and that one principal may have at once.
+    pub max_open_tasks: u32,
+    /// Watchers that one principal may have open at once.
+    pub max_watchers: u32,
     /// The pause between two comments of a stream, in milliseconds.
     pub tick_ms: u32,
+}
+
+impl Config {
+    /// The URL of the interface, for a request that came to this origin.
+    ///
+    /// # Errors
+    /// An internal error where `A2A_PUBLIC_URL` is malformed, which the log told when it was read: a card or a locator
+    /// must never be wrong. An invalid request where it is not set and `Host` is no host's name.
+    pub fn interface_url(&self, request_origin: &str) -> Result<String, A2aError> {
+        match &self.public_url {
+            Ok(Some(url)) => Ok(url.clone()),
+            Ok(None) => card::interface_url(None, request_origin)
+                .map_err(|_| A2aError::field("Host", "must be a host's name or address")),
+            Err(_) => Err(A2aError::internal()),
+        }
+    }
 }
 
 thread_local! {
@@ -69,9 +108,17 @@ fn read(env: &Env) -> Config {
     Config {
         credentials,
         identity: identity(env),
-        public_url: env.var("A2A_PUBLIC_URL"),
+        public_url: public_url(env),
+        last_modified_ms: env
+            .version_timestamp("CF_VERSION_METADATA")
+            .and_then(|timestamp| time::parse(&timestamp))
+            .unwrap_or_else(clock::now_ms),
+        allowed_origins: allowed_origins(env),
+        rate_limiter: env.rate_limiter("RATE_LIMITER"),
         workflow: workflow(env),
         blocking_timeout_ms: milliseconds(env, "A2A_BLOCKING_TIMEOUT_MS", BLOCKING_TIMEOUT_MS),
+        max_open_tasks: whole(env, "A2A_MAX_OPEN_TASKS", MAX_OPEN_TASKS, 1..=1_000_000),
+        max_watchers: whole(env, "A2A_MAX_WATCHERS", MAX_WATCHERS, 1..=32_000),
         tick_ms: milliseconds(env, "A2A_TICK_MS", TICK_MS),
     }
 }
@@ -105,6 +152,34 @@ fn identity(env: &Env) -> Option<Identity> {
     .ok()
 }
 
+fn public_url(env: &Env) -> Result<Option<String>, CardError> {
+    let Some(url) = env
+        .var("A2A_PUBLIC_URL")
+        .filter(|url| !url.trim().is_empty())
+    else {
+        return Ok(None);
+    };
+    card::interface_url(Some(&url), "")
+        .map(Some)
+        .inspect_err(|error| {
+            log::error(
+                "agent_card_not_configured",
+                &[("reason", &error.to_string())],
+            );
+        })
+}
+
+fn allowed_origins(env: &Env) -> AllowedOrigins {
+    AllowedOrigins::parse(env.var(protocol::cors::VAR).as_deref())
+        .inspect_err(|error| {
+            log::error(
+                "allowed_origins_not_configured",
+                &[("reason", &error.to_string())],
+            );
+        })
+        .unwrap_or_default()
+}
+
 fn workflow(env: &Env) -> Option<Workflow> {
     let manifest = env
         .var("A2A_WORKFLOW_MANIFEST")
@@ -120,19 +195,19 @@ fn workflow(env: &Env) -> Option<Workflow> {
 }
 
 fn milliseconds(env: &Env, name: &str, default: u32) -> u32 {
+    whole(env, name, default, 1..=86_400_000)
+}
+
+/// A whole number from a var; the default where it is absent, and, with a line in the log, where it is malformed.
+fn whole(env: &Env, name: &str, default: u32, range: RangeInclusive<u32>) -> u32 {
     let Some(value) = env.var(name).filter(|value| !value.trim().is_empty()) else {
         return default;
     };
     match value.trim().parse::<u32>() {
-        Ok(value) if (1..=86_400_000).contains(&value) => value,
+        Ok(value) if range.contains(&value) => value,
         _ => {
-            log::error(
-                "var_malformed",
-                &[
-                    ("var", name),
-                    ("expected", "whole milliseconds from 1 to 86400000"),
-                ],
-            );
+            let expected = format!("a whole number from {} to {}", range.start(), range.end());
+            log::error("var_malformed", &[("var", name), ("expected", &expected)]);
             default
         }
     }

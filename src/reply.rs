@@ -5,6 +5,8 @@ use protocol::http::PRIVATE_CACHE_CONTROL;
 use wasm_bindgen::JsValue;
 
 use crate::calls;
+use crate::request_log::RequestRecord;
+use crate::router::Exchange;
 use crate::runtime::frames::OpenError;
 use crate::runtime::log;
 use crate::runtime::object_call::CallError;
@@ -81,6 +83,32 @@ impl From<JsValue> for Failure {
         log::error("response_not_built", &[("reason", &format!("{error:?}"))]);
         A2aError::internal().into()
     }
+}
+
+/// How a browser is told to come encrypted from now on, for a year. This host alone: others of its domain are not ours
+/// to speak for.
+const STRICT_TRANSPORT_SECURITY: &str = "max-age=31536000";
+
+/// Gives an answer what all answers carry: the request's id, what browsers are told, and its line in the log.
+///
+/// # Errors
+/// Where the platform refuses a header: a mistake of ours.
+pub fn finish(
+    response: &Response,
+    exchange: &Exchange<'_>,
+    record: &RequestRecord,
+) -> Result<(), JsValue> {
+    let (line, head) = (exchange.line, exchange.head);
+    let mut headers = exchange
+        .config
+        .allowed_origins
+        .headers(&line.path, head.page_origin.as_deref());
+    headers.push(("x-request-id", &record.request_id));
+    headers.push(("x-content-type-options", "nosniff"));
+    if line.is_secure() {
+        headers.push(("strict-transport-security", STRICT_TRANSPORT_SECURITY));
+    }
+    response.finish(&headers, &record.line())
 }
 
 /// What a handler gives.

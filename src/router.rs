@@ -1,20 +1,38 @@
-//! From a request to its handler: route, then credential, then version, in that order.
+//! From a request to its handler.
+//!
+//! What is asked of a request, in this order; the first that fails is the answer:
+//!
+//! 1. The route: 404, or 405 with `Allow`. `OPTIONS` of a path that exists is answered here, to anybody: browsers send
+//!    it without a token. So are the public documents.
+//! 2. The deployment has credentials: 503.
+//! 3. The token is known: 401.
+//! 4. Its role opens the route: 403.
+//! 5. The protocol's version, on the A2A operations: 400.
+//! 6. The caller's rate: 429.
+//! 7. The extensions, then the body, then the rest, by the handler.
+//!
+//! Nothing of a body is read, and no object is asked, before all of the first six hold.
 
 use std::rc::Rc;
 
 use protocol::credentials::{Credential, TurnToken, bearer_token, is_turn_token};
 use protocol::error::{A2aError, Reason};
 use protocol::ids;
-use protocol::routes::{Access, Match, Operation, Params, match_route};
-use protocol::{extensions, version};
+use protocol::routes::{self, Access, Match, Operation, Params, match_route};
+use protocol::{extensions, pseudonym, trace_context, version};
 use wasm_bindgen::JsValue;
 
 use crate::calls::Objects;
 use crate::config::{self, Config};
+use crate::rate;
 use crate::reply::{self, Failure, Handled};
+use crate::request_log::RequestRecord;
 use crate::runtime::body::BodyError;
+use crate::runtime::clock;
 use crate::runtime::env::Env;
-use crate::runtime::request::{Request, RequestLine};
+use crate::runtime::promise::caught;
+use crate::runtime::random;
+use crate::runtime::request::{Request, RequestHead, RequestLine};
 use crate::runtime::response::{Response, respond};
 use crate::runtime::stream::ExecutionContext;
 use crate::{a2a, resident};
@@ -31,12 +49,14 @@ pub struct Exchange<'a> {
     pub request: &'a Request,
     /// Its method and URL.
     pub line: &'a RequestLine,
+    /// The headers that every request is asked for.
+    pub head: &'a RequestHead,
     /// What the platform gave with it.
     pub context: &'a ExecutionContext,
     /// The deployment's settings.
     pub config: Rc<Config>,
     /// The deployment's objects.
-    pub objects: Objects,
+    pub objects: Rc<Objects>,
 }
 
 impl Exchange<'_> {
@@ -62,6 +82,16 @@ impl Exchange<'_> {
     pub fn query(&self) -> &str {
         self.line.query.as_deref().unwrap_or_default()
     }
+
+    /// Whether only the headers of the answer are asked for.
+    pub fn is_head(&self) -> bool {
+        self.line.method == "HEAD"
+    }
+
+    /// A body, unless only the headers are asked for.
+    pub fn body_unless_head<'b>(&self, body: &'b str) -> Option<&'b str> {
+        (!self.is_head()).then_some(body)
+    }
 }
 
 /// Who calls.
@@ -80,34 +110,68 @@ pub enum Caller {
 }
 
 /// Answers a request: every failure becomes an answer of the contract's shape.
+///
+/// # Errors
+/// Where the platform refuses to build the answer: a mistake of ours.
 pub async fn respond_to(
     request: &Request,
     env: &Env,
     context: &ExecutionContext,
 ) -> Result<Response, JsValue> {
-    let line = request.line();
+    let began_ms = clock::now_ms();
+    let head = request.head();
     let exchange = Exchange {
         request,
-        line: &line,
+        line: &head.line,
+        head: &head,
         context,
         config: config::of(env),
         objects: Objects::of(env),
     };
-    match handle(&exchange).await {
-        Ok(response) => Ok(response),
-        Err(failure) => reply::error(&failure),
+    let trace_id = head
+        .traceparent
+        .as_deref()
+        .and_then(trace_context::trace_id);
+    let mut record = RequestRecord::new(request_id(&head), trace_id);
+    let outcome = caught(handle(&exchange, &mut record))
+        .await
+        .unwrap_or_else(|| Err(A2aError::internal().into()));
+    let response = match outcome {
+        Ok(response) => response,
+        Err(failure) => {
+            record.reason = Some(failure.error.reason);
+            reply::error(&failure)?
+        }
+    };
+    record.status = response.status();
+    record.ms = clock::now_ms().saturating_sub(began_ms);
+    reply::finish(&response, &exchange, &record)?;
+    Ok(response)
+}
+
+/// The caller's id of the request where it has the form of an identifier, otherwise a new one.
+fn request_id(head: &RequestHead) -> String {
+    match &head.request_id {
+        Some(id) if ids::is_identifier(id) => id.clone(),
+        _ => random::uuid_v4().to_string(),
     }
 }
 
-async fn handle(exchange: &Exchange<'_>) -> Handled {
+async fn handle(exchange: &Exchange<'_>, record: &mut RequestRecord) -> Handled {
     let line = exchange.line;
     let (operation, access, params) = match match_route(&line.method, &line.path) {
         Match::Found {
+            id,
             operation,
             access,
             params,
-        } => (operation, access, params),
-        Match::MethodNotAllowed { allow } => {
+        } => {
+            record.operation = Some(id);
+            (operation, access, params)
+        }
+        Match::Options { methods } => return options(exchange, &methods),
+        Match::MethodNotAllowed { methods } => {
+            let allow = routes::allow(&methods);
             return Err(Failure {
                 error: A2aError::new(Reason::MethodNotAllowed, format!("use one of: {allow}")),
                 headers: vec![("allow", allow)],
@@ -120,17 +184,30 @@ async fn handle(exchange: &Exchange<'_>) -> Handled {
     if access == Access::Public {
         return public(exchange, operation);
     }
-    let caller = authenticate(exchange, access)?;
-    match caller {
+    let caller = authenticate(exchange, access, record)?;
+    match &caller {
         Caller::Credential(credential) if access == Access::Principal => {
-            version::negotiate(
-                exchange.request.header(version::NAME).as_deref(),
-                line.query.as_deref(),
-            )?;
-            principal(exchange, operation, &params, &credential).await
+            version::negotiate(exchange.head.a2a_version.as_deref(), line.query.as_deref())?;
+            rate::check(&exchange.config, &caller).await?;
+            principal(exchange, operation, &params, credential).await
         }
-        caller => resident::handle(exchange, operation, &params, &caller).await,
+        _ => {
+            rate::check(&exchange.config, &caller).await?;
+            resident::handle(exchange, operation, &params, &caller).await
+        }
     }
+}
+
+/// Answers `OPTIONS` of a path that exists, a browser's preflight among them.
+fn options(exchange: &Exchange<'_>, methods: &str) -> Handled {
+    let allow = routes::allow(methods);
+    let mut headers = exchange.config.allowed_origins.preflight(
+        &exchange.line.path,
+        exchange.head.page_origin.as_deref(),
+        methods,
+    );
+    headers.push(("allow", &allow));
+    Ok(respond(204, &headers, None)?)
 }
 
 fn public(exchange: &Exchange<'_>, operation: Operation) -> Handled {
@@ -143,7 +220,7 @@ fn public(exchange: &Exchange<'_>, operation: Operation) -> Handled {
                 ("content-type", "application/json"),
                 ("cache-control", "no-store"),
             ],
-            (exchange.line.method != "HEAD").then_some("{\"status\":\"ok\"}"),
+            exchange.body_unless_head("{\"status\":\"ok\"}"),
         )?),
     }
 }
@@ -157,7 +234,7 @@ async fn principal(
     let Some(principal) = &credential.principal else {
         return Err(forbidden());
     };
-    let activated = extensions::activate(exchange.request.header(extensions::HEADER).as_deref())?;
+    let activated = extensions::activate(exchange.head.a2a_extensions.as_deref())?;
     let call = a2a::A2aCall {
         exchange,
         principal,
@@ -186,7 +263,11 @@ fn task_id(params: &Params<'_>, name: &'static str) -> Result<String, A2aError> 
     ids::check(name, &id).map(str::to_owned)
 }
 
-fn authenticate(exchange: &Exchange<'_>, access: Access) -> Result<Caller, Failure> {
+fn authenticate(
+    exchange: &Exchange<'_>,
+    access: Access,
+    record: &mut RequestRecord,
+) -> Result<Caller, Failure> {
     let Some(credentials) = &exchange.config.credentials else {
         return Err(A2aError::new(
             Reason::CredentialsNotConfigured,
@@ -194,16 +275,13 @@ fn authenticate(exchange: &Exchange<'_>, access: Access) -> Result<Caller, Failu
         )
         .into());
     };
-    let header = exchange
-        .request
-        .header("authorization")
-        .ok_or_else(unauthenticated)?;
-    let token = bearer_token(&header).ok_or_else(unauthenticated)?;
+    let header = exchange.head.authorization.as_deref();
+    let token = header.and_then(bearer_token).ok_or_else(no_token)?;
     if is_turn_token(token) {
-        let turn = TurnToken::parse(token).ok_or_else(unauthenticated)?;
+        let turn = TurnToken::parse(token).ok_or_else(unknown_token)?;
         // Only queues that some credential names exist: a token can't make the Worker address another.
         if !credentials.residents().contains(&turn.resident) {
-            return Err(unauthenticated());
+            return Err(unknown_token());
         }
         if access != Access::TurnOrResident {
             return Err(forbidden());
@@ -214,22 +292,30 @@ fn authenticate(exchange: &Exchange<'_>, access: Access) -> Result<Caller, Failu
             token: token.to_owned(),
         });
     }
-    let credential = credentials
-        .authenticate(token)
-        .ok_or_else(unauthenticated)?;
+    let credential = credentials.authenticate(token).ok_or_else(unknown_token)?;
+    record.principal = credential.principal.as_deref().map(pseudonym::short);
     if !access.permits(credential.role) {
         return Err(forbidden());
     }
     Ok(Caller::Credential(credential.clone()))
 }
 
-fn unauthenticated() -> Failure {
+fn no_token() -> Failure {
+    unauthenticated("Bearer realm=\"a2a\"")
+}
+
+/// As RFC 6750 section 3.1 has it: a token was sent, and it is not good.
+fn unknown_token() -> Failure {
+    unauthenticated("Bearer realm=\"a2a\", error=\"invalid_token\"")
+}
+
+fn unauthenticated(challenge: &str) -> Failure {
     Failure {
         error: A2aError::new(
             Reason::Unauthenticated,
             "send a known token as Authorization: Bearer <token>",
         ),
-        headers: vec![("www-authenticate", "Bearer realm=\"a2a\"".to_owned())],
+        headers: vec![("www-authenticate", challenge.to_owned())],
     }
 }
 

@@ -32,7 +32,8 @@ pub fn document(url: &str) -> String {
         "info": {
             "title": "A2A endpoint",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "A2A 1.0 over HTTP+JSON, and the surface of the resident that does the work.",
+            "description": "A2A 1.0 over HTTP+JSON, and the surface of the resident that does the work. \
+                            Wherever GET is answered HEAD is too, and OPTIONS everywhere.",
         },
         "servers": [{"url": url}],
         "paths": paths,
@@ -123,7 +124,7 @@ fn request_body(body: &Body) -> Value {
 fn responses(route: &Route, description: &Description) -> Value {
     let content = |media_type: &str, schema: Value| json!({media_type: {"schema": schema}});
     let mut responses = Map::new();
-    let (status, mut success) = match description.answer {
+    let (status, success) = match description.answer {
         Answer::Json(media_type, schema) => (
             "200",
             json!({"description": "Done.", "content": content(media_type, reference("schemas", schema))}),
@@ -145,11 +146,6 @@ fn responses(route: &Route, description: &Description) -> Value {
         ),
         Answer::Never(status) => (status, reference("responses", "Error")),
     };
-    if route.method == Method::Head
-        && let Value::Object(fields) = &mut success
-    {
-        fields.remove("content");
-    }
     responses.insert(status.into(), success);
     if route.operation == Operation::TakeWake {
         responses.insert(
@@ -157,15 +153,13 @@ fn responses(route: &Route, description: &Description) -> Value {
             json!({"description": "No wake came in time."}),
         );
     }
-    if route.operation == Operation::AgentCard {
+    if matches!(route.operation, Operation::AgentCard | Operation::OpenApi) {
         responses.insert(
             "304".into(),
-            json!({"description": "The card is the one named by If-None-Match."}),
+            json!({"description": "The document is the one that the caller holds."}),
         );
     }
-    if route.method != Method::Head {
-        responses.insert("default".into(), reference("responses", "Error"));
-    }
+    responses.insert("default".into(), reference("responses", "Error"));
     Value::Object(responses)
 }
 

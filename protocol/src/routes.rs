@@ -77,15 +77,13 @@ impl Access {
 /// The method of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Method {
-    /// `GET`
+    /// `GET`, and `HEAD`, which is answered alike but without a body (RFC 9110 section 9.3.2).
     Get,
-    /// `HEAD`
-    Head,
     /// `POST`
     Post,
     /// `DELETE`
     Delete,
-    /// Every method, standard or not. Such a route is never a 405.
+    /// Every method but `OPTIONS`, standard or not. Such a route is never a 405.
     Any,
 }
 
@@ -95,7 +93,6 @@ impl Method {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Get => "GET",
-            Self::Head => "HEAD",
             Self::Post => "POST",
             Self::Delete => "DELETE",
             Self::Any => "*",
@@ -103,7 +100,17 @@ impl Method {
     }
 
     fn accepts(self, method: &str) -> bool {
-        self == Self::Any || self.as_str() == method
+        self == Self::Any || self.as_str() == method || (self == Self::Get && method == "HEAD")
+    }
+
+    /// The methods of a row, as `Allow` names them.
+    const fn named(self) -> &'static [&'static str] {
+        match self {
+            Self::Get => &["GET", "HEAD"],
+            Self::Post => &["POST"],
+            Self::Delete => &["DELETE"],
+            Self::Any => &["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
+        }
     }
 }
 
@@ -155,8 +162,6 @@ routes! {
         "The same as the GET, for clients built to the specification's prose.";
     Get "/.well-known/agent-card.json" => AgentCard as "GetAgentCard" for Public:
         "The public Agent Card.";
-    Head "/.well-known/agent-card.json" => AgentCard as "HeadAgentCard" for Public:
-        "The headers of the public Agent Card.";
     Get "/extendedAgentCard" => GetExtendedAgentCard as "GetExtendedAgentCard" for Principal:
         "Not supported: the card declares no extended card.";
     Post "/resident/v1/wakes:take" => TakeWake as "TakeWake" for Resident:
@@ -187,13 +192,11 @@ routes! {
         "Not supported: the card declares no push notifications.";
     Get "/openapi.json" => OpenApi as "GetOpenApi" for Public:
         "This document.";
-    Head "/openapi.json" => OpenApi as "HeadOpenApi" for Public:
-        "The headers of this document.";
     Get "/healthz" => Health as "GetHealth" for Public:
         "Answers while the Worker runs; touches no object.";
-    Head "/healthz" => Health as "HeadHealth" for Public:
-        "The headers of the same.";
 }
+
+const OPTIONS: &str = "OPTIONS";
 
 const MAX_PARAMS: usize = 2;
 
@@ -234,6 +237,8 @@ impl<'a> Params<'a> {
 pub enum Match<'a> {
     /// A route.
     Found {
+        /// The route's name in the OpenAPI document.
+        id: &'static str,
         /// What to do.
         operation: Operation,
         /// Who may.
@@ -241,10 +246,15 @@ pub enum Match<'a> {
         /// On what.
         params: Params<'a>,
     },
+    /// `OPTIONS` of a path that exists: what it answers to, told to anybody.
+    Options {
+        /// The methods of the path, in the table's order and without `OPTIONS`.
+        methods: String,
+    },
     /// The path exists for other methods: 405.
     MethodNotAllowed {
-        /// The value of the `Allow` header, in the table's order.
-        allow: String,
+        /// The methods of the path, in the table's order and without `OPTIONS`.
+        methods: String,
     },
     /// 404.
     NotFound,
@@ -259,27 +269,38 @@ pub fn match_route<'a>(method: &str, path: &'a str) -> Match<'a> {
     if path.len() > MAX_PATH_BYTES {
         return Match::NotFound;
     }
-    let mut allowed: Vec<&'static str> = Vec::new();
+    let is_options = method == OPTIONS;
+    let mut named: Vec<&'static str> = Vec::new();
     for route in ROUTES {
         let Some(params) = match_pattern(route.pattern, path) else {
             continue;
         };
-        if route.method.accepts(method) {
+        if !is_options && route.method.accepts(method) {
             return Match::Found {
+                id: route.id,
                 operation: route.operation,
                 access: route.access,
                 params,
             };
         }
-        allowed.push(route.method.as_str());
-    }
-    if allowed.is_empty() {
-        Match::NotFound
-    } else {
-        Match::MethodNotAllowed {
-            allow: allowed.join(", "),
+        for method in route.method.named() {
+            if !named.contains(method) {
+                named.push(method);
+            }
         }
     }
+    let methods = named.join(", ");
+    match (named.is_empty(), is_options) {
+        (true, _) => Match::NotFound,
+        (false, true) => Match::Options { methods },
+        (false, false) => Match::MethodNotAllowed { methods },
+    }
+}
+
+/// The value of `Allow` for a path with these methods.
+#[must_use]
+pub fn allow(methods: &str) -> String {
+    format!("{methods}, {OPTIONS}")
 }
 
 fn match_pattern<'a>(pattern: &'static str, path: &'a str) -> Option<Params<'a>> {
@@ -352,7 +373,7 @@ mod tests {
 
     #[test]
     fn push_notification_configs_answer_every_method() {
-        for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PURGE"] {
+        for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "PURGE"] {
             for path in [
                 "/tasks/t/pushNotificationConfigs",
                 "/tasks/t/pushNotificationConfigs/c",
@@ -435,23 +456,59 @@ mod tests {
     fn another_method_on_a_known_path_learns_the_allowed_ones() {
         let table = [
             ("GET", "/message:send", "POST"),
-            ("DELETE", "/tasks", "GET"),
-            ("POST", "/tasks/t-1", "GET"),
+            ("DELETE", "/tasks", "GET, HEAD"),
+            ("POST", "/tasks/t-1", "GET, HEAD"),
+            ("HEAD", "/tasks/t-1:cancel", "POST"),
             ("GET", "/tasks/t-1:cancel", "POST"),
-            ("PUT", "/tasks/t-1:subscribe", "GET, POST"),
+            ("PUT", "/tasks/t-1:subscribe", "GET, HEAD, POST"),
             ("POST", "/.well-known/agent-card.json", "GET, HEAD"),
-            ("get", "/tasks", "GET"),
+            ("get", "/tasks", "GET, HEAD"),
             ("GET", "/resident/v1/wakes:take", "POST"),
         ];
-        for (method, path, allow) in table {
+        for (method, path, methods) in table {
             assert_eq!(
                 match_route(method, path),
                 Match::MethodNotAllowed {
-                    allow: allow.into()
+                    methods: methods.into()
                 },
                 "{method} {path}"
             );
         }
+        assert_eq!(allow("GET, HEAD"), "GET, HEAD, OPTIONS");
+    }
+
+    #[test]
+    fn head_is_served_wherever_get_is() {
+        for path in [
+            "/.well-known/agent-card.json",
+            "/openapi.json",
+            "/healthz",
+            "/tasks",
+            "/tasks/t-1",
+            "/tasks/t-1:subscribe",
+            "/extendedAgentCard",
+        ] {
+            assert_eq!(found("HEAD", path), found("GET", path), "{path}");
+            assert!(found("HEAD", path).is_some(), "{path}");
+        }
+    }
+
+    #[test]
+    fn options_tells_the_methods_of_every_known_path_and_of_no_other() {
+        for route in ROUTES {
+            let path = route.pattern.replace(['{', '}'], "x");
+            let Match::Options { methods } = match_route("OPTIONS", &path) else {
+                panic!("{path}");
+            };
+            for method in methods.split(", ") {
+                assert!(found(method, &path).is_some(), "{method} {path}");
+            }
+        }
+        assert_eq!(match_route("OPTIONS", "/unknown"), Match::NotFound);
+        assert_eq!(
+            match_route("OPTIONS", "/tasks/t-1:unknown"),
+            Match::NotFound
+        );
     }
 
     #[test]

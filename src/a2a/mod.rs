@@ -2,17 +2,16 @@
 
 pub mod card;
 pub mod describe;
+pub mod public_document;
 pub mod send;
 pub mod stream;
 pub mod tasks;
 
-use durable_objects::commands::principal::View;
-use protocol::card::interface_url;
+use durable_objects::commands::principal::{Locator, View};
 use protocol::extensions::{Activated, Extension, HEADER};
 
 use crate::reply::{Failure, Handled, a2a_json};
 use crate::router::Exchange;
-use crate::runtime::log;
 
 /// A request of an authenticated principal.
 pub struct A2aCall<'a> {
@@ -32,21 +31,19 @@ impl A2aCall<'_> {
     /// # Errors
     /// An internal error where the deployment's URL is malformed: a locator must never be wrong.
     pub fn view(&self, history_length: Option<u32>) -> Result<View, Failure> {
-        let agent_interface = if self.activated.contains(Extension::OutfitterTask) {
+        let locator = if self.activated.contains(Extension::OutfitterTask) {
             let exchange = self.exchange;
-            let url = interface_url(exchange.config.public_url.as_deref(), &exchange.line.origin)
-                .map_err(|error| {
-                log::error("public_url_malformed", &[("reason", &error.to_string())]);
-                Failure::from(protocol::error::A2aError::internal())
-            })?;
-            Some(url)
+            Some(Locator {
+                agent_interface: exchange.config.interface_url(&exchange.line.origin)?,
+                scope: self.principal.to_owned(),
+            })
         } else {
             None
         };
         Ok(View {
             history_length,
             without_artifacts: false,
-            agent_interface,
+            locator,
         })
     }
 

@@ -36,6 +36,7 @@ pub async fn send_streaming(call: &A2aCall<'_>) -> Handled {
                 task_id: task.task_id,
                 subscribe: false,
                 view: call.view(configuration.history_length)?,
+                max_watchers: call.exchange.config.max_watchers,
             };
             stream(call, &watch).await
         }
@@ -55,6 +56,7 @@ pub async fn subscribe(call: &A2aCall<'_>, task_id: &str) -> Handled {
         task_id: task_id.to_owned(),
         subscribe: true,
         view: call.view(query.history_length)?,
+        max_watchers: call.exchange.config.max_watchers,
     };
     stream(call, &watch).await
 }
@@ -63,10 +65,16 @@ async fn stream(call: &A2aCall<'_>, watch: &Watch) -> Handled {
     let exchange = call.exchange;
     let socket = exchange.objects.watch(call.principal, watch).await?;
     let headers = call.headers();
-    let headers: Vec<_> = headers
+    let mut headers: Vec<_> = headers
         .iter()
         .map(|(name, value)| (*name, value.as_str()))
         .collect();
+    if exchange.is_head() {
+        socket.close(1000, "");
+        headers.push(("content-type", sse::CONTENT_TYPE));
+        headers.push(("cache-control", protocol::http::STREAM_CACHE_CONTROL));
+        return Ok(respond(200, &headers, None)?);
+    }
     let until_terminal = watch.subscribe;
     respond_with_stream(
         &socket,

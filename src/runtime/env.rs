@@ -2,6 +2,8 @@
 
 use wasm_bindgen::prelude::*;
 
+use super::rate_limiter::RateLimiter;
+
 #[wasm_bindgen]
 extern "C" {
     /// The bindings that workerd hands to the Worker and to each object.
@@ -17,6 +19,10 @@ extern "C" {
 extern "C" {
     fn variable(env: &Env, name: &str) -> Option<String>;
     fn namespace(env: &Env, name: &str) -> Option<Namespace>;
+    #[wasm_bindgen(js_name = versionTimestamp)]
+    fn version_timestamp(env: &Env, name: &str) -> Option<String>;
+    #[wasm_bindgen(js_name = rateLimiter)]
+    fn rate_limiter(env: &Env, name: &str) -> Option<RateLimiter>;
 }
 
 impl Env {
@@ -30,5 +36,18 @@ impl Env {
     #[must_use]
     pub fn namespace(&self, name: &str) -> Option<Namespace> {
         namespace(self, name)
+    }
+
+    /// When the deployed version was made, as a version metadata binding tells it; `None` where that is absent. Never
+    /// throws.
+    #[must_use]
+    pub fn version_timestamp(&self, name: &str) -> Option<String> {
+        version_timestamp(self, name)
+    }
+
+    /// A rate limiting binding; `None` where it is absent or something else. Never throws.
+    #[must_use]
+    pub fn rate_limiter(&self, name: &str) -> Option<RateLimiter> {
+        rate_limiter(self, name)
     }
 }

@@ -6,9 +6,18 @@ const BODY_TOO_LARGE = 1;
 const BODY_ABORTED = 2;
 const BODY_STALLED = 3;
 
-/** Method and URL in one string: neither can hold a line break. */
-export function requestLine(request) {
-  return `${request.method}\n${request.url}`;
+/** The headers that every request is asked for. Kept in step with `RequestHead` in request.rs. */
+const HEAD = ["authorization", "a2a-version", "a2a-extensions", "origin", "traceparent", "x-request-id"];
+
+/** Method, URL and those headers, a line each, `:` before a header's value. None can hold a line break. */
+export function requestHead(request) {
+  const { headers } = request;
+  let head = `${request.method}\n${request.url}`;
+  for (const name of HEAD) {
+    const value = headers.get(name);
+    head += value === null ? "\n" : `\n:${value}`;
+  }
+  return head;
 }
 
 /** A header's value, or undefined. Never throws: an unusable name is an absent header. */
@@ -88,6 +97,13 @@ export function respond(status, headers, body) {
   return new Response(body?.slice(), { status, headers });
 }
 
+/** Adds headers to a response that is ready to go, in place of any of the same name, and logs the request's line. */
+export function finish(response, headerLines, logLine) {
+  console.log(logLine);
+  const { headers } = response;
+  for (const [name, value] of headersFrom(headerLines)) headers.set(name, value);
+}
+
 /** A text binding; undefined where it is absent or something else. */
 export function variable(env, name) {
   const value = env[name];
@@ -98,6 +114,24 @@ export function variable(env, name) {
 export function namespace(env, name) {
   const value = env[name];
   return typeof value?.getByName === "function" ? value : undefined;
+}
+
+/** When the deployed version was made, from a version metadata binding; undefined where it is absent. */
+export function versionTimestamp(env, name) {
+  const timestamp = env[name]?.timestamp;
+  return typeof timestamp === "string" ? timestamp : undefined;
+}
+
+/** A rate limiting binding; undefined where it is absent or something else. */
+export function rateLimiter(env, name) {
+  const value = env[name];
+  return typeof value?.limit === "function" ? value : undefined;
+}
+
+/** Counts one request against a key's limit: resolves to whether it is within. */
+export async function countAgainstLimit(limiter, key, deadlineMs) {
+  const { success } = await before(deadlineMs, limiter.limit({ key }));
+  return success;
 }
 
 /** Calls `settled(slot, fulfilled, value)` once, with what the promise came to. */

@@ -4,7 +4,8 @@
 //! each operation is one function of `glue.js` rather than a dozen of small wrappers. Every binding that can throw is
 //! declared `catch`; none panics.
 //!
-//! Worker side: [`request`], [`body`], [`response`], [`env`], [`object_call`], [`frames`], [`stream`].
+//! Worker side: [`request`], [`body`], [`response`], [`env`], [`object_call`], [`frames`], [`stream`],
+//! [`rate_limiter`].
 //! Object side: [`storage`], [`sql`], [`sockets`].
 //! Both: [`clock`], [`random`], [`log`], [`timer`], [`promise`], [`instance`].
 //!
@@ -20,8 +21,10 @@ pub mod log;
 pub mod object_call;
 pub mod promise;
 pub mod random;
+pub mod rate_limiter;
 pub mod request;
 pub mod response;
+pub mod service;
 pub mod sockets;
 pub mod sql;
 pub mod storage;
