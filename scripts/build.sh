@@ -37,9 +37,10 @@ plain_import() {
     grep -q '^import wasmModule from "./worker.wasm"' $glue
 }
 
-# The features are listed, not `all`: they are what rustc emits, and workerd runs each of them.
+# The features are listed, not `all`: they are what rustc emits, and workerd runs each of them. -O1, because LLVM has
+# done the rest: -Os takes three times as long for 1 % less.
 optimize() {
-  node_modules/.bin/wasm-opt -Os build/wasm/index_bg.wasm -o build/worker.wasm \
+  node_modules/.bin/wasm-opt -O1 build/wasm/index_bg.wasm -o build/worker.wasm \
     --enable-bulk-memory --enable-exception-handling --enable-multivalue --enable-mutable-globals \
     --enable-nontrapping-float-to-int --enable-reference-types --enable-sign-ext
 }

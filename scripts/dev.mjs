@@ -53,6 +53,7 @@ try {
   server.exited.then(() => end(1, "workerd ended"));
   await until("the agent card", () => answersCard(server.url));
   await startResident(server.url, residentToken);
+  await until("the resident surface", () => answersResident(server.url, residentToken));
   announce(server.url, clientToken);
 } catch (error) {
   await end(1, error.message);
@@ -86,6 +87,19 @@ async function checkFree(wanted) {
 async function answersCard(url) {
   const answer = await fetch(`${url}/.well-known/agent-card.json`);
   if (answer.status !== 200) throw new Error(`it answers ${answer.status}: ${await answer.text()}`);
+}
+
+/** Asks about a turn that is not there: it reaches the resident's queue and changes nothing. */
+async function answersResident(url, token) {
+  const answer = await fetch(`${url}/resident/v1/turns/none:heartbeat`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: "{}",
+  });
+  const text = await answer.text();
+  if (answer.status >= 500 || answer.status === 401 || answer.status === 403) {
+    throw new Error(`it answers ${answer.status}: ${text}`);
+  }
 }
 
 /** Tries again until it succeeds; after 30 s, the last failure is the reason. */
