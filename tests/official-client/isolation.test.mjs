@@ -61,6 +61,6 @@ test("a turn of another principal's task cannot be found by a client's token", a
 });
 
 function headersOf({ headers }) {
-  const { date, ...others } = headers;
+  const { date, "x-request-id": requestId, ...others } = headers;
   return others;
 }
