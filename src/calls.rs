@@ -1,9 +1,12 @@
 //! Calls to objects, typed: which binding, which object, what is asked and what is answered, each written once.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use durable_objects::commands::Call;
-use durable_objects::commands::principal::{PrincipalCommand, Watch};
+use durable_objects::commands::principal::{PrincipalCall, PrincipalCommand, Watch};
 use durable_objects::commands::wake_queue::WakeQueueCommand;
 use durable_objects::wake_queue::{WAKE_BELL, turn_bell};
 use protocol::error::A2aError;
@@ -11,7 +14,7 @@ use protocol::ids::is_identifier;
 use serde::de::DeserializeOwned;
 
 use crate::config;
-use crate::objects::PrincipalObject;
+use crate::objects::EXECUTOR_TIMEOUT_MS;
 use crate::runtime::env::{Env, Namespace};
 use crate::runtime::frames::{self, OpenError};
 use crate::runtime::object_call::{CallError, invoke};
@@ -20,21 +23,37 @@ use crate::runtime::sockets::WebSocket;
 const WATCH: &str = "/watch/";
 const BELL: &str = "/bell/";
 
+thread_local! {
+    static OBJECTS: RefCell<Option<Rc<Objects>>> = const { RefCell::new(None) };
+}
+
 /// Both object namespaces, and how long a call to one may take.
 pub struct Objects {
     principals: Option<Namespace>,
     wake_queues: Option<Namespace>,
     deadline_ms: u32,
+    /// The same for a message, which an executor may be asked about first.
+    send_deadline_ms: u32,
 }
 
 impl Objects {
-    /// The deployment's.
-    pub fn of(env: &Env) -> Self {
-        Self {
-            principals: env.namespace("PRINCIPAL"),
-            wake_queues: env.namespace("WAKE_QUEUE"),
-            deadline_ms: config::object_timeout_ms(env),
-        }
+    /// The deployment's, read once per instance.
+    pub fn of(env: &Env) -> Rc<Self> {
+        OBJECTS.with_borrow_mut(|objects| {
+            Rc::clone(objects.get_or_insert_with(|| {
+                let deadline_ms = config::object_timeout_ms(env);
+                let decision_ms = match env.service("EXECUTOR") {
+                    Some(_) => EXECUTOR_TIMEOUT_MS.saturating_mul(2),
+                    None => 0,
+                };
+                Rc::new(Self {
+                    principals: env.namespace("PRINCIPAL"),
+                    wake_queues: env.namespace("WAKE_QUEUE"),
+                    deadline_ms,
+                    send_deadline_ms: deadline_ms.saturating_add(decision_ms),
+                })
+            }))
+        })
     }
 
     /// Asks a principal's object.
@@ -70,9 +89,18 @@ impl Objects {
             .principals
             .as_ref()
             .ok_or_else(|| missing("PRINCIPAL"))?;
-        let command = PrincipalObject::encode(principal, resident, command)
-            .map_err(|error| unusable(&error))?;
-        invoke(objects, principal, &command, self.deadline_ms).await
+        let command = command.into_object();
+        let deadline_ms = match command {
+            PrincipalCommand::Send(_) => self.send_deadline_ms,
+            _ => self.deadline_ms,
+        };
+        let call = serde_json::to_string(&PrincipalCall {
+            principal: principal.to_owned(),
+            resident: resident.to_owned(),
+            command,
+        })
+        .map_err(|error| unusable(&error))?;
+        invoke(objects, principal, &call, deadline_ms).await
     }
 
     /// Asks a resident's queue.

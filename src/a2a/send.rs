@@ -4,7 +4,9 @@ use durable_objects::commands::principal::{GetTask, Send, SendReply, TaskReply, 
 use durable_objects::effects::FrameKind;
 use protocol::digest::message_digest;
 use protocol::error::A2aError;
+use protocol::extensions::Extension;
 use protocol::http::check_content_type;
+use protocol::outfitter_task;
 use protocol::send::{Configuration, SendRequest};
 use serde_json::value::RawValue;
 
@@ -48,11 +50,15 @@ pub async fn accept(call: &A2aCall<'_>) -> Result<(SendReply, Configuration), Fa
         exchange.request.header("content-type").as_deref(),
         body.is_empty(),
     )?;
+    let request = SendRequest::parse(&body)?;
+    if call.activated.contains(Extension::OutfitterTask) {
+        check_outfitter_task(&request)?;
+    }
     let SendRequest {
         mut message,
         configuration,
         ..
-    } = SendRequest::parse(&body)?;
+    } = request;
     let digest = message_digest(&message);
     let (context_id, task_id) = (message.context_id.take(), message.task_id.take());
     let stored = serde_json::to_string(&message)
@@ -69,6 +75,7 @@ pub async fn accept(call: &A2aCall<'_>) -> Result<(SendReply, Configuration), Fa
         task_id,
         accepted_output_modes: configuration.accepted_output_modes.clone(),
         extensions: call.activated,
+        max_open_tasks: exchange.config.max_open_tasks,
         view: call.view(configuration.history_length)?,
     };
     let reply = exchange
@@ -76,6 +83,24 @@ pub async fn accept(call: &A2aCall<'_>) -> Result<(SendReply, Configuration), Fa
         .principal(call.principal, call.resident, command)
         .await??;
     Ok((reply, configuration))
+}
+
+/// Checks the extension's metadata, which a client that activated it may send with the message or the request.
+fn check_outfitter_task(request: &SendRequest) -> Result<(), A2aError> {
+    let mut violations = Vec::new();
+    for (metadata, path) in [
+        (&request.message.metadata, "message.metadata"),
+        (&request.metadata, "metadata"),
+    ] {
+        if let Some(metadata) = metadata {
+            violations.extend(outfitter_task::validate(metadata, path));
+        }
+    }
+    if violations.is_empty() {
+        Ok(())
+    } else {
+        Err(A2aError::invalid(violations))
+    }
 }
 
 /// Waits until the task settles, at most the blocking timeout, and gives the response body (seed *A blocking send is
@@ -88,6 +113,7 @@ async fn wait(call: &A2aCall<'_>, task: &TaskReply, view: &View) -> Result<Strin
         task_id: task.task_id.clone(),
         subscribe: false,
         view: view.clone(),
+        max_watchers: exchange.config.max_watchers,
     };
     loop {
         let socket = exchange.objects.watch(call.principal, &watch).await?;

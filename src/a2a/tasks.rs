@@ -1,10 +1,11 @@
 //! Reading, listing and canceling tasks (specification sections 3.1.3 to 3.1.5).
 
-use durable_objects::commands::principal::{CancelTask, GetTask};
+use durable_objects::commands::principal::{CancelTask, GetTask, ListTasks};
 use protocol::error::A2aError;
 use protocol::http::check_content_type;
 use protocol::json;
-use protocol::query::GetTaskQuery;
+use protocol::query::{GetTaskQuery, ListTasksQuery};
+use protocol::state;
 use serde_json::Value;
 
 use super::A2aCall;
@@ -28,15 +29,29 @@ pub async fn get(call: &A2aCall<'_>, task_id: &str) -> Handled {
     call.answer(reply.task.get())
 }
 
-/// Lists tasks.
+/// Lists tasks, newest status first.
 ///
 /// # Errors
-/// Not built yet, and says so.
-pub async fn list(_call: &A2aCall<'_>) -> Handled {
-    Err(A2aError::unsupported_operation(
-        "listing tasks is not supported yet: read a task by its id",
-    )
-    .into())
+/// An invalid query, a `pageToken` of another list or principal among them.
+pub async fn list(call: &A2aCall<'_>) -> Handled {
+    let query = ListTasksQuery::parse(call.exchange.query())?;
+    let mut view = call.view(query.history_length)?;
+    view.without_artifacts = !query.include_artifacts;
+    let command = ListTasks {
+        filter_digest: query.filter_digest(),
+        context_id: query.context_id,
+        state: query.status.as_ref().map(state::code),
+        status_from_ms: query.status_timestamp_after_ms,
+        page_size: query.page_size,
+        page_token: query.page_token,
+        view,
+    };
+    let reply = call
+        .exchange
+        .objects
+        .principal(call.principal, call.resident, command)
+        .await??;
+    call.answer(reply.page.get())
 }
 
 /// Cancels a task.

@@ -2,9 +2,11 @@
 //! lives here; every rule lives in `durable_objects`.
 
 mod alarm;
+mod execution;
 mod principal;
 mod wake_queue;
 
+pub use execution::EXECUTOR_TIMEOUT_MS;
 pub use principal::PrincipalObject;
 pub use wake_queue::WakeQueueObject;
 

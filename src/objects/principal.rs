@@ -4,7 +4,6 @@ use std::cell::{Cell, RefCell};
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 
-use durable_objects::commands::Call;
 use durable_objects::commands::principal::{PrincipalCall, PrincipalCommand, Watch};
 use durable_objects::commands::wake_queue::{Admission, Notify};
 use durable_objects::effects::{Effects, Frame, OwedNotice};
@@ -12,15 +11,17 @@ use durable_objects::error::CoreError;
 use durable_objects::principal::{self, Timer};
 use durable_objects::storage::{StoreError, Transactional, migrations};
 use js_sys::Promise;
+use protocol::error::{A2aError, Reason};
 use wasm_bindgen::prelude::*;
 
 use super::alarm::Alarm;
+use super::execution::Executor;
 use super::{answer, fault, refused, with_environment, write_log};
 use crate::calls::{self, Objects};
 use crate::runtime::clock;
 use crate::runtime::env::Env;
 use crate::runtime::log;
-use crate::runtime::promise::promise;
+use crate::runtime::promise::{promise, start};
 use crate::runtime::request::Request;
 use crate::runtime::response::{Response, respond};
 use crate::runtime::sockets::WebSocket;
@@ -43,14 +44,17 @@ const MAX_BATCH: usize = 64;
 #[wasm_bindgen]
 pub struct PrincipalObject(AssertUnwindSafe<Rc<Inner>>);
 
-struct Inner {
+pub(super) struct Inner {
     state: ObjectState,
-    database: Database,
-    objects: Objects,
+    pub(super) database: Database,
+    objects: Rc<Objects>,
     alarm: Alarm,
     /// Notices committed and not handed to their queue yet.
     owed: RefCell<Vec<OwedNotice>>,
     delivering: Cell<bool>,
+    /// Watchers open, as far as it is known.
+    watchers: Cell<u32>,
+    pub(super) executor: Executor,
 }
 
 #[wasm_bindgen]
@@ -75,6 +79,8 @@ impl PrincipalObject {
                 alarm,
                 owed: RefCell::default(),
                 delivering: Cell::new(false),
+                watchers: Cell::new(u32::try_from(state.sockets(None).len()).unwrap_or(u32::MAX)),
+                executor: Executor::of(env.service("EXECUTOR")),
                 state: state.clone(),
             })
         };
@@ -83,13 +89,22 @@ impl PrincipalObject {
         Ok(Self(AssertUnwindSafe(Rc::new(inner))))
     }
 
-    /// One `PrincipalCall`, as JSON; its answer likewise.
+    /// One `PrincipalCall`, as JSON; its answer likewise, or a promise of it where an executor is asked first.
     ///
     /// # Errors
     /// A fault of ours, already logged.
-    pub fn call(&self, command: &str) -> Result<String, JsValue> {
+    pub fn call(&self, command: &str) -> Result<JsValue, JsValue> {
         let call: PrincipalCall = serde_json::from_str(command)
             .map_err(|error| fault("command_not_read", &error.to_string()))?;
+        if let (PrincipalCommand::Send(_), Some(service)) =
+            (&call.command, &self.0.executor.service)
+        {
+            let (inner, service) = (Rc::clone(&self.0), service.clone());
+            return start(async move {
+                let answer = Inner::send_by_executor(inner, service, call).await?;
+                Ok(answer.into())
+            });
+        }
         let outcome = self.0.database.transaction(|database| {
             with_environment(|environment| principal::handle(database, environment, &call))
         });
@@ -100,6 +115,7 @@ impl PrincipalObject {
             }
             Err(error) => Err(error),
         })
+        .map(JsValue::from)
     }
 
     /// A watcher's upgrade: the snapshot goes out in the step that lets the watcher in.
@@ -136,18 +152,20 @@ impl PrincipalObject {
     /// The Worker has closed its end: closing ours ends the watcher.
     #[wasm_bindgen(js_name = webSocketClose)]
     pub fn web_socket_close(&self, socket: &WebSocket) {
+        self.0.watcher_left();
         socket.close(1000, "");
     }
 
     /// The connection to the Worker broke.
     #[wasm_bindgen(js_name = webSocketError)]
     pub fn web_socket_error(&self, socket: &WebSocket) {
+        self.0.watcher_left();
         socket.close(1011, "");
     }
 }
 
 impl Inner {
-    fn carry_out(this: &Rc<Self>, effects: Effects) -> Result<(), JsValue> {
+    pub(super) fn carry_out(this: &Rc<Self>, effects: Effects) -> Result<(), JsValue> {
         if let Some(at_ms) = effects.alarm_ms {
             this.alarm
                 .no_later_than(at_ms)
@@ -238,6 +256,13 @@ impl Inner {
 
     async fn do_what_is_due(this: &Rc<Self>) -> Result<(), CoreError> {
         let now_ms = clock::now_ms();
+        let effects = this.database.transaction(|database| {
+            with_environment(|environment| {
+                principal::fail_overdue_executions(database, environment)
+            })
+        })?;
+        // A fault is logged where it arises; what is committed stands.
+        drop(Self::carry_out(this, effects));
         let (due, sweep) = this.database.transaction(|database| {
             Ok::<_, StoreError>((
                 principal::due_notices(database, now_ms)?,
@@ -257,7 +282,30 @@ impl Inner {
         Ok(())
     }
 
+    /// Whether one more watcher fits. The count is kept as watchers come and go; at the cap it is taken anew, since not
+    /// every disconnect is reported.
+    fn has_room(&self, max_watchers: u32) -> bool {
+        if self.watchers.get() >= max_watchers {
+            let open = self.state.sockets(None).len();
+            self.watchers.set(u32::try_from(open).unwrap_or(u32::MAX));
+        }
+        self.watchers.get() < max_watchers
+    }
+
+    fn watcher_left(&self) {
+        self.watchers.set(self.watchers.get().saturating_sub(1));
+    }
+
     fn watch(&self, watch: &Watch) -> Result<Response, JsValue> {
+        if !self.has_room(watch.max_watchers) {
+            let error = A2aError::new(
+                Reason::ResourceExhausted,
+                "you have as many streams and waiting sends open as this agent takes at once: close some",
+            )
+            .with("cap", "A2A_MAX_WATCHERS")
+            .with("max", watch.max_watchers.to_string());
+            return respond(error.http_status(), &[], Some(&refused(&error)?));
+        }
         let snapshot =
             match principal::watch(&self.database, &watch.task_id, &watch.view, watch.subscribe) {
                 Ok(snapshot) => snapshot,
@@ -276,6 +324,7 @@ impl Inner {
         frame.push(snapshot.kind.letter());
         frame.push_str(&snapshot.json);
         accepted.socket.send(&frame);
+        self.watchers.set(self.watchers.get().saturating_add(1));
         self.expect_sweep(now_ms)
             .map_err(|error| fault("storage_failed", &error.to_string()))?;
         Ok(accepted.response)
@@ -306,23 +355,5 @@ impl Inner {
             self.expect_sweep(now_ms)?;
         }
         Ok(())
-    }
-}
-
-impl PrincipalObject {
-    /// What the object's `call` reads.
-    pub(crate) fn encode<C>(
-        principal: &str,
-        resident: &str,
-        command: C,
-    ) -> Result<String, serde_json::Error>
-    where
-        C: Call<Object = PrincipalCommand>,
-    {
-        serde_json::to_string(&PrincipalCall {
-            principal: principal.to_owned(),
-            resident: resident.to_owned(),
-            command: command.into_object(),
-        })
     }
 }

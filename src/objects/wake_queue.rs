@@ -48,7 +48,7 @@ pub struct WakeQueueObject(AssertUnwindSafe<Rc<Inner>>);
 struct Inner {
     state: ObjectState,
     database: Database,
-    objects: Objects,
+    objects: Rc<Objects>,
     alarm: Alarm,
     lease_ms: i64,
 }
@@ -62,7 +62,7 @@ impl WakeQueueObject {
     #[wasm_bindgen(constructor)]
     pub fn new(state: ObjectState, env: &Env) -> Result<Self, JsValue> {
         let storage = state.storage();
-        let start = || -> Result<Inner, StoreError> {
+        let start = || -> Result<Inner, CoreError> {
             let database = storage.database()?;
             migrations::migrate(&database, migrations::WAKE_QUEUE)?;
             let inner = Inner {
@@ -72,9 +72,7 @@ impl WakeQueueObject {
                 lease_ms: config::lease_ms(env),
                 state: state.clone(),
             };
-            if let Some(due_ms) = inner.next_due_ms()? {
-                inner.alarm.no_later_than(due_ms)?;
-            }
+            inner.run("", |queue| queue.started())?;
             Ok(inner)
         };
         let inner = start().map_err(|error| fault("object_not_started", &error.to_string()))?;
@@ -186,12 +184,6 @@ impl Inner {
         }
         write_log(&effects.log);
         Ok(())
-    }
-
-    fn next_due_ms(&self) -> Result<Option<i64>, StoreError> {
-        with_environment(|environment| {
-            WakeQueue::new(&self.database, environment, "", self.lease_ms).due_ms()
-        })
     }
 
     async fn take(&self, take: &Take) -> Result<TakeReply, CoreError> {
