@@ -75,6 +75,15 @@ impl<'a, S: Store> WakeQueue<'a, S> {
         Ok((answer, self.effects))
     }
 
+    /// The object has started: whoever waited for a principal's grant is gone with its former life, so a reservation
+    /// is due now.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    pub fn started(self) -> Run<()> {
+        self.run(|queue| queue.expire_reservation())
+    }
+
     /// Takes a principal's notices in.
     ///
     /// # Errors
@@ -153,14 +162,6 @@ impl<'a, S: Store> WakeQueue<'a, S> {
     /// A fault of the store.
     pub fn replayed(self, principal: &str, answered: bool) -> Run<()> {
         self.run(|queue| queue.finish_replay(principal, answered))
-    }
-
-    /// When the alarm must go off next, in Unix milliseconds, if anything waits.
-    ///
-    /// # Errors
-    /// A fault of the store.
-    pub fn due_ms(&self) -> Result<Option<i64>, StoreError> {
-        self.next_due_ms()
     }
 
     /// Whether a socket that begins to wait for this bell has already missed its ring.

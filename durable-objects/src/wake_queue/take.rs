@@ -127,6 +127,17 @@ impl<S: Store> WakeQueue<'_, S> {
         })
     }
 
+    pub(super) fn expire_reservation(&mut self) -> Result<(), CoreError> {
+        self.store.execute(
+            "UPDATE turn SET due_ms = min(due_ms, ?1) WHERE phase = ?2",
+            &[
+                self.environment.now_ms.into(),
+                Phase::Reserved.code().into(),
+            ],
+        )?;
+        Ok(())
+    }
+
     pub(super) fn finish_grant(
         &mut self,
         turn_id: &str,

@@ -4,6 +4,7 @@ use durable_objects::commands::wake_queue::{HeartbeatReply, TurnAuthority};
 
 use crate::support::World;
 use crate::support::ask::{answer_to, complete, question};
+use crate::support::network::Address;
 
 #[test]
 fn a_new_session_ends_the_turn_of_the_one_before_and_gets_its_task() {
@@ -22,6 +23,21 @@ fn a_new_session_ends_the_turn_of_the_one_before_and_gets_its_task() {
     assert_eq!(refused.reason(), "TURN_NOT_LIVE");
     let new = world.try_take("s2").unwrap().expect("a turn");
     assert_eq!(new.task_id, task_id);
+}
+
+#[test]
+fn a_queue_that_starts_anew_does_not_wait_for_a_grant_that_nobody_awaits() {
+    for granted in [false, true] {
+        let mut world = World::of(&["ann"]);
+        let task_id = world.submit("ann", "m1");
+        world.begin_take("resident", "s1");
+        if granted {
+            world.deliver(0);
+        }
+        world.reset(&Address::Queue("resident".to_owned()));
+        let turn = world.try_take("s1").unwrap().expect("a turn, at once");
+        assert_eq!((turn.task_id, turn.delivery), (task_id, 1));
+    }
 }
 
 #[test]

@@ -381,7 +381,7 @@ impl World {
         }
     }
 
-    /// The object leaves memory: what it awaited is forgotten and its sockets are closed.
+    /// The object leaves memory and starts anew: what it awaited is forgotten and its sockets are closed.
     pub fn reset(&mut self, address: &Address) {
         match address {
             Address::Principal(name) => {
@@ -393,6 +393,9 @@ impl World {
                 let object = self.queues.get_mut(name).expect("a queue");
                 object.life += 1;
                 object.rings.clear();
+                // Lost where it dies again right then; the start after that went well.
+                let started = self.queue(name, |queue| queue.started());
+                assert!(matches!(started, Ok(()) | Err(Failure::Lost)));
             }
         }
     }
