@@ -11,7 +11,7 @@ pub const MAX_PENDING: i64 = 128;
 
 impl<S: Store> WakeQueue<'_, S> {
     pub(super) fn admit_all(&mut self, notices: &[Notice]) -> Result<Vec<Admission>, CoreError> {
-        let mut pending = self.pending()?;
+        let mut depth = None;
         let mut admissions = Vec::with_capacity(notices.len());
         for notice in notices {
             admissions.push(match notice {
@@ -19,18 +19,20 @@ impl<S: Store> WakeQueue<'_, S> {
                     principal,
                     activation_id,
                     task_id,
-                } => self.admit(principal, *activation_id, task_id, &mut pending)?,
+                } => self.admit(principal, *activation_id, task_id, &mut depth)?,
                 Notice::Withdraw {
                     principal,
                     activation_id,
                     task_id,
                 } => {
-                    self.withdraw(principal, *activation_id, task_id, &mut pending)?;
+                    self.withdraw(principal, *activation_id, task_id)?;
                     Admission::Admitted
                 }
             });
         }
-        self.log_depth(pending);
+        if let Some(depth) = depth {
+            self.log_depth(depth);
+        }
         Ok(admissions)
     }
 
@@ -39,24 +41,32 @@ impl<S: Store> WakeQueue<'_, S> {
         principal: &str,
         activation_id: i64,
         task_id: &str,
-        pending: &mut i64,
+        depth: &mut Option<i64>,
     ) -> Result<Admission, StoreError> {
-        let waiting = self.store.first(
-            "SELECT 1 FROM wakes WHERE principal = ?1 AND activation_id = ?2",
-            &[principal.into(), activation_id.into()],
-        )?;
-        let under_turn = self.store.first(
-            "SELECT 1 FROM turn WHERE principal = ?1 AND activation_id = ?2",
-            &[principal.into(), activation_id.into()],
-        )?;
-        if waiting.is_some() || under_turn.is_some() {
+        // One statement for all that must be known: statements are what an admission costs.
+        let mut known = self
+            .store
+            .first(
+                "SELECT (SELECT count(*) FROM wakes), \
+                 EXISTS (SELECT 1 FROM wakes WHERE principal = ?1 AND activation_id = ?2) \
+                 OR EXISTS (SELECT 1 FROM turn WHERE principal = ?1 AND activation_id = ?2), \
+                 EXISTS (SELECT 1 FROM principals WHERE principal = ?1)",
+                &[principal.into(), activation_id.into()],
+            )?
+            .ok_or(StoreError::Corrupt { what: "wakes" })?;
+        let pending = known.integer()?;
+        let (is_admitted, has_principal) = (known.integer()? != 0, known.integer()? != 0);
+        *depth = Some(pending);
+        if is_admitted {
             return Ok(Admission::Admitted);
         }
-        self.store.execute(
-            "INSERT INTO principals (principal, attempts) VALUES (?1, 0) ON CONFLICT DO NOTHING",
-            &[principal.into()],
-        )?;
-        if *pending >= MAX_PENDING {
+        if !has_principal {
+            self.store.execute(
+                "INSERT INTO principals (principal, attempts) VALUES (?1, 0)",
+                &[principal.into()],
+            )?;
+        }
+        if pending >= MAX_PENDING {
             self.effects.log.push(
                 LogEvent::new("wake_queue_full")
                     .with("resident", self.resident)
@@ -68,7 +78,7 @@ impl<S: Store> WakeQueue<'_, S> {
             "INSERT INTO wakes (principal, activation_id, task_id) VALUES (?1, ?2, ?3)",
             &[principal.into(), activation_id.into(), task_id.into()],
         )?;
-        *pending = pending.saturating_add(1);
+        *depth = Some(pending.saturating_add(1));
         self.effects.rings.push(WAKE_BELL.to_owned());
         Ok(Admission::Admitted)
     }
@@ -78,15 +88,11 @@ impl<S: Store> WakeQueue<'_, S> {
         principal: &str,
         activation_id: i64,
         task_id: &str,
-        pending: &mut i64,
     ) -> Result<(), StoreError> {
-        let waiting = self.store.first(
-            "DELETE FROM wakes WHERE principal = ?1 AND activation_id = ?2 RETURNING wake_id",
+        self.store.execute(
+            "DELETE FROM wakes WHERE principal = ?1 AND activation_id = ?2",
             &[principal.into(), activation_id.into()],
         )?;
-        if waiting.is_some() {
-            *pending = pending.saturating_sub(1);
-        }
         // The principal fenced the turn off when it canceled the task, so the turn is over as soon as this is known.
         let turn = self.store.first(
             "DELETE FROM turn WHERE principal = ?1 AND task_id = ?2 RETURNING turn_id",
@@ -143,14 +149,6 @@ impl<S: Store> WakeQueue<'_, S> {
             self.effects.rings.push(WAKE_BELL.to_owned());
         }
         Ok(())
-    }
-
-    fn pending(&self) -> Result<i64, StoreError> {
-        let mut row = self
-            .store
-            .first("SELECT count(*) FROM wakes", &[])?
-            .ok_or(StoreError::Corrupt { what: "wakes" })?;
-        row.integer()
     }
 
     fn log_depth(&mut self, pending: i64) {

@@ -88,8 +88,11 @@ impl<'a, S: Store> WakeQueue<'a, S> {
     ///
     /// # Errors
     /// A fault of the store.
-    pub fn notify(self, command: &Notify) -> Run<Vec<Admission>> {
-        self.run(|queue| queue.admit_all(&command.notices))
+    pub fn notify(mut self, command: &Notify) -> Run<Vec<Admission>> {
+        // No notice makes anything due earlier: an admitted wake is ready at once, and a withdrawn one takes its timer
+        // along. So the alarm need not be looked for.
+        let admissions = self.admit_all(&command.notices)?;
+        Ok((admissions, self.effects))
     }
 
     /// A session asks for a turn. While the step is [`Step::Ask`], ask, and go on with [`WakeQueue::granted`].
