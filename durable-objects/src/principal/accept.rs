@@ -34,7 +34,14 @@ impl<S: Store> Principal<'_, S> {
         }
         let task = self.accept(command, WakeState::Queued)?;
         self.owe_wake(&task)?;
-        Ok(SendReply::Task(task.reply(self.store, &command.view)?))
+        let reply = match command.task_id {
+            Some(_) => task.reply(self.store, &command.view)?,
+            None => {
+                let message = addressed(command.message.get(), &task);
+                task.reply_when_new(self.store, &command.view, message)?
+            }
+        };
+        Ok(SendReply::Task(reply))
     }
 
     /// The activation's claim, task, history, context and evidence; whether it wakes the resident is the caller's to say.

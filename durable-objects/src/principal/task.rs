@@ -234,10 +234,28 @@ impl Task {
 
     /// The reply that shows this task to its caller.
     pub fn reply<S: Store>(&self, store: &S, view: &View) -> Result<TaskReply, CoreError> {
+        self.reply_of(self.render(store, view)?)
+    }
+
+    /// The same for a task that was just made of this message: all there is to it is at hand, and nothing is read.
+    pub fn reply_when_new<S: Store>(
+        &self,
+        store: &S,
+        view: &View,
+        message: String,
+    ) -> Result<TaskReply, CoreError> {
+        let history = match view.history_length {
+            Some(0) => Vec::new(),
+            _ => vec![message],
+        };
+        self.reply_of(self.render_with(store, view, &[], &history)?)
+    }
+
+    fn reply_of(&self, rendered: String) -> Result<TaskReply, CoreError> {
         Ok(TaskReply {
             task_id: self.task_id.clone(),
             settled: state::is_settled(&self.state),
-            task: raw(self.render(store, view)?)?,
+            task: raw(rendered)?,
         })
     }
 }
