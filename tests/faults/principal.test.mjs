@@ -87,6 +87,50 @@ for (const fault of Object.keys(FAULTS)) {
   });
 }
 
+test("a panic in the middle of a command takes all of it back, and the object goes on", async () => {
+  const { contextId } = await alice.submit("there before");
+  const stored = () => agent.rows("PrincipalObject", "SELECT * FROM contexts ORDER BY context_id");
+  const before = await stored();
+  const panics = () => agent.log.split("panicked at").length;
+  const panicked = panics();
+  const content = message("in a known context", { contextId });
+  await arm("Send", "during", "panic");
+  assertFault(await alice.send(content, { returnImmediately: true }), "panic");
+  assert.deepEqual(await stored(), before);
+  assert.equal(await claimsOf(content), 0);
+  assert.equal((await alice.submit(content)).contextId, contextId);
+  assert.equal(panics(), panicked + 1);
+});
+
+test("a trap is an honest error for its caller, and the next request meets a new instance", async () => {
+  const { id } = await alice.submit("there before");
+  const content = message("trapped");
+  await arm("Send", "before", "trap");
+  assertFault(await alice.send(content, { returnImmediately: true }), "throw");
+  assert.match(agent.log, /instance_replaced|out of bounds/);
+  assertTask(await alice.submit(content), "TASK_STATE_SUBMITTED");
+  assert.equal(await claimsOf(content), 1);
+  assert.equal(await alice.state(id), "TASK_STATE_SUBMITTED");
+  assertTask(await bob.submit("another object"), "TASK_STATE_SUBMITTED");
+  assert.match(agent.log, /instance_replaced/);
+});
+
+test("whoever waits while another's trap ends the instance is told so, or answered", async () => {
+  const { id } = await bob.submit("watched over a trap");
+  const stream = await bob.subscribe(id);
+  await stream.next();
+  const waiting = bob.send("waits over a trap");
+  await until("it waits", async () => (await faulty.watchers("PRINCIPAL", "bob")) === 2);
+  await arm("GetTask", "before", "trap");
+  assertFault(await alice.call("GET", "/tasks/t-1"), "throw");
+  const answer = await waiting;
+  if (answer.status !== 200) assertError(answer, "INTERNAL");
+  await bob.cancel(id);
+  assert.ok((await stream.rest()).length <= 1);
+  const again = await bob.submit("and on");
+  assert.equal((await bob.cancel(again.id)).status, 200);
+});
+
 test("a hung object is given up after its deadline, not later", async () => {
   await arm("GetTask", "before", "hang");
   const begun = Date.now();

@@ -1,7 +1,7 @@
 // A deployment for one test file: its own tokens, folder and port, gone when the file ends.
 
 import { randomBytes, randomUUID } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
@@ -9,6 +9,7 @@ import { after } from "node:test";
 import { serve } from "../../scripts/serve.mjs";
 import { EventStream } from "./event-stream.mjs";
 import { call } from "./http.mjs";
+import { keepUntilExit } from "./processes.mjs";
 import { Resident } from "./resident.mjs";
 import { databases, rows } from "./storage.mjs";
 import { until } from "./until.mjs";
@@ -42,7 +43,7 @@ export class Deployment {
    * @param {string} [options.entry] the text of a module in front of the built Worker
    */
   static async start({ vars = {}, entry } = {}) {
-    const folder = await mkdtemp(join(tmpdir(), "a2a-test-"));
+    const folder = keepUntilExit(await mkdtemp(join(tmpdir(), "a2a-test-")));
     const { tokens, document } = credentials();
     const all = { A2A_CREDENTIALS: document, ...vars };
     const set = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
@@ -52,7 +53,7 @@ export class Deployment {
       entry: entry === undefined ? undefined : { source: entry },
     });
     const deployment = new Deployment(folder, tokens, server);
-    after(() => deployment.remove());
+    after(() => deployment.kill());
     return deployment;
   }
 
@@ -71,11 +72,6 @@ export class Deployment {
   /** Starts workerd anew on the same port and storage, after a kill. Another connection may hold the port for a while. */
   restart() {
     return until("workerd starts again", () => this.server.restart().then(() => true));
-  }
-
-  async remove() {
-    await this.server.kill();
-    await rm(this.folder, { recursive: true, force: true });
   }
 
   /** What the deployment has logged, the end of it if that is long. */

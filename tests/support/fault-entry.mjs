@@ -1,7 +1,7 @@
 // The Worker with faults on demand: each object class is the real one, and does to the next command of a kind what a
 // test has armed it for. Bundled by faults.mjs, so that it shares the one WebAssembly instance with what it wraps.
 
-import { panicForTests } from "../../build/wasm/index.js";
+import { PrincipalObject as PrincipalCore, panicForTests } from "../../build/wasm/index.js";
 import worker, { PrincipalObject as Principal, WakeQueueObject as WakeQueue } from "../../src/runtime/shell.mjs";
 
 const never = () => new Promise(() => {});
@@ -16,6 +16,8 @@ const FAULTS = {
     throw new Error("a detail of the inside");
   },
   panic: () => panicForTests(),
+  /** The WebAssembly instance traps: it reads where there is no memory. */
+  trap: () => Object.assign(Object.create(PrincipalCore.prototype), { __wbg_ptr: -16 }).call("{}"),
   /** The platform resets it. */
   reset: (ctx) => {
     ctx.abort("reset by a test");
@@ -23,13 +25,28 @@ const FAULTS = {
   },
 };
 
+/** Carries a command out while the platform has no randomness: whatever needs an id panics in its transaction. */
+function withoutRandomness(work) {
+  Object.defineProperty(crypto, "getRandomValues", {
+    configurable: true,
+    value: () => {
+      throw new Error("no randomness");
+    },
+  });
+  try {
+    return work();
+  } finally {
+    delete crypto.getRandomValues;
+  }
+}
+
 const WATCH = "Watch";
 
 function faulty(Class) {
   return class extends Class {
     #armed;
 
-    /** The next command of this kind has this fault, before it is carried out or after. */
+    /** The next command of this kind has this fault, before it is carried out, during that (a panic), or after. */
     arm(command, when, fault) {
       this.#armed = { command, when, fault };
     }
@@ -48,9 +65,10 @@ function faulty(Class) {
 
     async call(text) {
       const command = JSON.parse(text).command ?? JSON.parse(text);
-      const { before, after } = this.#take(Object.keys(command)[0]);
+      const { before, during, after } = this.#take(Object.keys(command)[0]);
       await before?.();
-      const answer = await super.call(text);
+      const work = () => super.call(text);
+      const answer = await (during ? withoutRandomness(work) : work());
       await after?.();
       return answer;
     }

@@ -38,13 +38,13 @@ class Faulty {
   }
 
   /**
-   * The object's next command of this kind fails, before it is carried out or after.
+   * The object's next command of this kind fails: before it is carried out, during that, or after.
    *
    * @param {"PRINCIPAL" | "WAKE_QUEUE"} binding
    * @param {string} name the object's
    * @param {string} command such as `Send`, or `Watch` for a watcher's or a doorbell's upgrade
-   * @param {"before" | "after"} when
-   * @param {"hang" | "forget" | "throw" | "panic" | "reset"} fault
+   * @param {"before" | "during" | "after"} when `during` goes with `panic` alone
+   * @param {"hang" | "forget" | "throw" | "panic" | "trap" | "reset"} fault
    */
   async arm(binding, name, command, when, fault) {
     const answer = await this.deployment.call("POST", `/faults/${binding}/${name}/arm`, {
