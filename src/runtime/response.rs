@@ -37,7 +37,7 @@ thread_local! {
     static KEPT: RefCell<BTreeMap<String, JsValue>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// Builds a response in one crossing.
+/// Builds a response in one crossing. Each header is given once: of two with one name, the last counts.
 ///
 /// A header value that HTTP can't carry (a line break) loses what follows the break, rather than becoming a header of
 /// its own.
