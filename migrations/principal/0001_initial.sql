@@ -38,6 +38,7 @@ CREATE INDEX tasks_by_context ON tasks (context_id, status_ms DESC, task_id DESC
 CREATE INDEX tasks_by_state ON tasks (state, status_ms DESC, task_id DESC);
 
 -- How many tasks are in each state, in one row: a list's total without counting. The columns carry the states' numbers.
+-- resident is the queue that serves the principal, and moved is 1 where the last new task found another there.
 CREATE TABLE task_counts (
   only INTEGER NOT NULL PRIMARY KEY CHECK (only = 1),
   state_1 INTEGER NOT NULL,
@@ -47,10 +48,12 @@ CREATE TABLE task_counts (
   state_5 INTEGER NOT NULL,
   state_6 INTEGER NOT NULL,
   state_7 INTEGER NOT NULL,
-  state_8 INTEGER NOT NULL
+  state_8 INTEGER NOT NULL,
+  resident TEXT,
+  moved INTEGER NOT NULL
 ) WITHOUT ROWID;
 
-INSERT INTO task_counts VALUES (1, 0, 0, 0, 0, 0, 0, 0, 0);
+INSERT INTO task_counts VALUES (1, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0);
 
 -- Keys of this principal's own, made at their first use. page_token authenticates the cursors of its lists.
 CREATE TABLE keys (

@@ -30,15 +30,18 @@ CREATE TABLE turn (
   delivery INTEGER NOT NULL,
   secret_sha256 TEXT NOT NULL,
   phase INTEGER NOT NULL,
+  lease_ms INTEGER NOT NULL,
   outcome TEXT,
   reserved_ms INTEGER NOT NULL,
   due_ms INTEGER NOT NULL,
   attempts INTEGER NOT NULL
 ) WITHOUT ROWID;
 
--- Resident sessions, newest last. Only the newest may take wakes.
+-- Resident sessions, newest last. Only the newest may take wakes. assigned is 1 once the session was told whom the
+-- deployment has it serve.
 CREATE TABLE sessions (
   session TEXT NOT NULL PRIMARY KEY,
+  assigned INTEGER NOT NULL,
   ordinal INTEGER NOT NULL
 ) WITHOUT ROWID;
 
@@ -53,9 +56,11 @@ CREATE TABLE ended_turns (
 
 CREATE INDEX ended_turns_by_time ON ended_turns (ended_ms);
 
--- Principals that have had work here. replay_due_ms is set while one is still to be asked what it has open.
+-- Principals that have had work here. replay_due_ms is set while one is still to be asked what it has open; assigned is
+-- 1 where the deployment names this resident for it.
 CREATE TABLE principals (
   principal TEXT NOT NULL PRIMARY KEY,
+  assigned INTEGER NOT NULL,
   replay_due_ms INTEGER,
   attempts INTEGER NOT NULL
 ) WITHOUT ROWID;

@@ -235,6 +235,21 @@ impl Credentials {
             .map(|entry| &entry.credential)
     }
 
+    /// The principals whose work goes to that queue, without repeats, in the secret's order.
+    #[must_use]
+    pub fn principals_of(&self, resident: &str) -> Vec<String> {
+        let mut seen = HashSet::new();
+        self.entries
+            .iter()
+            .map(|entry| &entry.credential)
+            .filter(|credential| {
+                credential.role != Role::Resident && credential.resident == resident
+            })
+            .filter_map(|credential| credential.principal.clone())
+            .filter(|principal| seen.insert(principal.clone()))
+            .collect()
+    }
+
     /// The names of all queues that some credential means, without repeats, in the secret's order.
     #[must_use]
     pub fn residents(&self) -> Vec<&str> {

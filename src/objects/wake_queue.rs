@@ -6,8 +6,10 @@
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 
-use durable_objects::commands::principal::{Disposition, EndTurn, GrantReply, Replay, UseTool};
-use durable_objects::commands::wake_queue::{CallTool, End, Take, TakeReply, WakeQueueCommand};
+use durable_objects::commands::principal::{Disposition, EndTurn, GrantReply, UseTool};
+use durable_objects::commands::wake_queue::{
+    CallTool, End, Take, TakeReply, Turn, WakeQueueCommand,
+};
 use durable_objects::effects::Effects;
 use durable_objects::error::CoreError;
 use durable_objects::storage::{StoreError, Transactional, migrations};
@@ -95,6 +97,16 @@ impl WakeQueueObject {
             }
             WakeQueueCommand::Heartbeat(heartbeat) => {
                 let outcome = inner.run("", |queue| queue.heartbeat(&heartbeat));
+                Ok(answer_of(outcome)?.into())
+            }
+            WakeQueueCommand::Assign(assign) => {
+                let outcome = inner.run(&assign.resident, |queue| queue.assign(&assign));
+                Ok(answer_of(outcome)?.into())
+            }
+            WakeQueueCommand::Inspect(_) => {
+                let outcome = with_environment(|environment| {
+                    WakeQueue::new(&inner.database, environment, "", inner.lease_ms).inspect()
+                });
                 Ok(answer_of(outcome)?.into())
             }
             WakeQueueCommand::Take(take) => {
@@ -190,8 +202,14 @@ impl Inner {
         let mut step = self.run(&take.resident, |queue| queue.take(take))?;
         loop {
             match step {
-                Step::Turn(turn) => return Ok(TakeReply { turn: Some(turn) }),
-                Step::Nothing => return Ok(TakeReply { turn: None }),
+                Step::Turn(turn) => return Ok(taken(Some(turn))),
+                Step::Nothing => return Ok(taken(None)),
+                Step::Started => {
+                    return Ok(TakeReply {
+                        turn: None,
+                        started: true,
+                    });
+                }
                 Step::Ask { principal, grant } => {
                     let turn_id = grant.turn_id.clone();
                     let reply: Result<GrantReply, Unanswered> = self
@@ -207,7 +225,7 @@ impl Inner {
                         }
                         Err(Unanswered) => {
                             self.run(&take.resident, |queue| queue.grant_failed(&turn_id))?;
-                            return Ok(TakeReply { turn: None });
+                            return Ok(taken(None));
                         }
                     }
                 }
@@ -280,14 +298,16 @@ impl Inner {
                 Due::End(ending) => {
                     self.report(&resident, ending).await?;
                 }
-                Due::Replay { principal } => {
-                    let answered = self
+                Due::Replay { principal, replay } => {
+                    let answer = self
                         .objects
-                        .principal(&principal, &resident, Replay {})
+                        .principal(&principal, &resident, replay)
                         .await
                         .into_answer("replay_failed")
-                        .is_ok();
-                    self.run(&resident, |queue| queue.replayed(&principal, answered))?;
+                        .ok();
+                    self.run(&resident, |queue| {
+                        queue.replayed(&principal, answer.as_ref())
+                    })?;
                 }
             }
         }
@@ -314,6 +334,13 @@ impl Inner {
             accepted.socket.send(RING);
         }
         Ok(accepted.response)
+    }
+}
+
+fn taken(turn: Option<Turn>) -> TakeReply {
+    TakeReply {
+        turn,
+        started: false,
     }
 }
 

@@ -1,12 +1,12 @@
 //! Taking a wake: at once where one waits, otherwise at the queue's doorbell.
 
-use durable_objects::commands::wake_queue::{Take, TakeReply, Turn};
+use durable_objects::commands::wake_queue::{Assign, Take, TakeReply, Turn};
 use durable_objects::wake_queue::WAKE_BELL;
 use serde_json::json;
 
 use super::body::Body;
 use super::json;
-use crate::reply::Handled;
+use crate::reply::{Failure, Handled};
 use crate::router::Exchange;
 use crate::runtime::clock;
 use crate::runtime::frames::{Frames, Next};
@@ -33,8 +33,13 @@ pub async fn take(exchange: &Exchange<'_>, resident: &str) -> Handled {
         let command = Take {
             resident: resident.to_owned(),
             session: session.clone(),
+            lease_ms: None,
         };
-        let TakeReply { turn } = exchange.objects.wake_queue(resident, command).await??;
+        let TakeReply { turn, started } = exchange.objects.wake_queue(resident, command).await??;
+        if started {
+            assign(exchange, resident, &session).await?;
+            continue;
+        }
         if let Some(turn) = turn {
             return granted(&turn);
         }
@@ -50,6 +55,21 @@ pub async fn take(exchange: &Exchange<'_>, resident: &str) -> Handled {
             Next::Closed => timer::sleep(REOPEN_MS).await,
         }
     }
+}
+
+/// Tells a session that has just started whom it serves: the principals whose credentials name this resident.
+async fn assign(exchange: &Exchange<'_>, resident: &str, session: &str) -> Result<(), Failure> {
+    let principals = match &exchange.config.credentials {
+        Some(credentials) => credentials.principals_of(resident),
+        None => Vec::new(),
+    };
+    let command = Assign {
+        resident: resident.to_owned(),
+        session: session.to_owned(),
+        principals,
+    };
+    exchange.objects.wake_queue(resident, command).await??;
+    Ok(())
 }
 
 fn granted(turn: &Turn) -> Handled {

@@ -1,4 +1,4 @@
-//! The four tools over HTTP: validated here, checked by the queue, carried out by the principal.
+//! The tools over HTTP: validated here, checked by the queue, carried out by the principal.
 
 use durable_objects::commands::principal::{Output, Tool, ToolReply};
 use durable_objects::commands::wake_queue::CallTool;
@@ -19,6 +19,9 @@ const MAX_ARTIFACT_BYTES: usize = 1024 * 1024;
 
 /// The longest question or reason, in bytes.
 const MAX_QUESTION_BYTES: usize = 64 * 1024;
+
+/// The longest status note, in bytes.
+const MAX_NOTE_BYTES: usize = 4 * 1024;
 
 /// The most outputs recorded in one call.
 const MAX_OUTPUTS: usize = 64;
@@ -46,7 +49,9 @@ pub async fn call(exchange: &Exchange<'_>, caller: &Caller, name: &str) -> Handl
         .await??;
     json(&match reply {
         ToolReply::Text(text) => json!({ "text": text }).to_string(),
-        ToolReply::Structured(task) => format!("{{\"task\":{}}}", task.get()),
+        ToolReply::Structured { task, request } => {
+            format!("{{\"task\":{},\"request\":{}}}", task.get(), request.get())
+        }
         ToolReply::State(state) => json!({ "state": state }).to_string(),
         ToolReply::Artifact(artifact_id) => json!({ "artifactId": artifact_id }).to_string(),
     })
@@ -63,9 +68,16 @@ fn read_tool(name: &str, body: &mut Body, config: &Config) -> Result<Tool, A2aEr
             config,
         )?)),
         "a2a_require_input" => require_input(body),
+        "a2a_append_response" => append_response(body),
+        "a2a_report_progress" => Ok(Tool::ReportProgress {
+            note: body
+                .text("note", MAX_NOTE_BYTES)?
+                .ok_or_else(|| A2aError::field("note", "is required"))?,
+        }),
         _ => Err(A2aError::new(
             Reason::NotFound,
-            "there is no such tool: a2a_read_task, a2a_complete_task, a2a_record_output and a2a_require_input are",
+            "there is no such tool: a2a_read_task, a2a_complete_task, a2a_record_output, a2a_append_response, \
+             a2a_report_progress and a2a_require_input are",
         )),
     }
 }
@@ -97,12 +109,6 @@ fn complete(body: &mut Body, config: &Config) -> Result<Tool, A2aError> {
     if let Some(more) = body.take("parts") {
         parts.extend(validate_parts(more, "parts")?);
     }
-    if parts.is_empty() {
-        return Err(A2aError::field(
-            "response",
-            "is required when the task is completed",
-        ));
-    }
     let mut outputs = Vec::new();
     match body.take("outputs") {
         None => {}
@@ -121,8 +127,30 @@ fn complete(body: &mut Body, config: &Config) -> Result<Tool, A2aError> {
         }
     }
     Ok(Tool::Complete {
-        response: raw(&Value::Array(parts), "response")?,
+        response: if parts.is_empty() {
+            None
+        } else {
+            Some(raw(&Value::Array(parts), "response")?)
+        },
         outputs,
+    })
+}
+
+fn append_response(body: &mut Body) -> Result<Tool, A2aError> {
+    let mut parts = Vec::new();
+    if let Some(text) = body.text("text", MAX_ARTIFACT_BYTES)? {
+        parts.push(json!({ "text": text }));
+    }
+    if let Some(more) = body.take("parts") {
+        parts.extend(validate_parts(more, "parts")?);
+    }
+    if parts.is_empty() {
+        return Err(A2aError::field("text", "is required, or parts"));
+    }
+    Ok(Tool::AppendResponse {
+        parts: raw(&Value::Array(parts), "parts")?,
+        append: body.flag("append")?,
+        last: body.flag("lastChunk")?,
     })
 }
 

@@ -243,7 +243,7 @@ pub struct UseTool {
     pub tool: Tool,
 }
 
-/// The four tools. Whatever can be checked without the task has been.
+/// The tools. Whatever can be checked without the task has been.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Tool {
     /// `a2a_read_task`.
@@ -253,8 +253,8 @@ pub enum Tool {
     },
     /// `a2a_complete_task` with outcome `completed`.
     Complete {
-        /// The response artifact's parts, a JSON array.
-        response: Box<RawValue>,
+        /// The response artifact's parts, a JSON array. Absent where the response was appended before.
+        response: Option<Box<RawValue>>,
         /// Declared outputs, recorded before the response.
         outputs: Vec<Output>,
     },
@@ -265,6 +265,20 @@ pub enum Tool {
     },
     /// `a2a_record_output`.
     RecordOutput(Output),
+    /// `a2a_append_response`.
+    AppendResponse {
+        /// The chunk's parts, a JSON array.
+        parts: Box<RawValue>,
+        /// The chunk continues what was appended before, rather than beginning anew.
+        append: bool,
+        /// Nothing more will be appended.
+        last: bool,
+    },
+    /// `a2a_report_progress`.
+    ReportProgress {
+        /// For whoever watches.
+        note: String,
+    },
     /// `a2a_require_input`.
     RequireInput {
         /// The question, for the caller.
@@ -294,7 +308,12 @@ pub enum ToolReply {
     /// The task as text between untrusted-content markers.
     Text(String),
     /// The task as structured JSON.
-    Structured(Box<RawValue>),
+    Structured {
+        /// The A2A Task.
+        task: Box<RawValue>,
+        /// What its newest message asked for: activated extensions, accepted output modes, referenced tasks.
+        request: Box<RawValue>,
+    },
     /// The task's state after the tool, as the A2A name.
     State(String),
     /// The artifact that holds the output.
@@ -303,13 +322,19 @@ pub enum ToolReply {
 
 /// A queue's new session asks for everything this principal still has to be done by its resident.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Replay {}
+pub struct Replay {
+    /// The deployment's credentials name this resident for the principal: if another served it before, its unfinished
+    /// tasks move here.
+    pub assigned: bool,
+}
 
 /// What a [`Replay`] found.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ReplayReply {
     /// Activations that follow by the outbox.
     pub offered: u32,
+    /// Another resident serves the principal now: nothing more is owed to this one.
+    pub moved: bool,
 }
 
 macro_rules! calls {

@@ -12,6 +12,10 @@ pub enum WakeQueueCommand {
     Notify(Notify),
     /// See [`Take`].
     Take(Take),
+    /// See [`Assign`].
+    Assign(Assign),
+    /// See [`Inspect`].
+    Inspect(Inspect),
     /// See [`Heartbeat`].
     Heartbeat(Heartbeat),
     /// See [`End`].
@@ -68,6 +72,8 @@ pub struct Take {
     pub resident: String,
     /// The session, made by the resident when it starts.
     pub session: String,
+    /// How long the turn lives without a sign of life, in milliseconds, where the deployment's lease is too short.
+    pub lease_ms: Option<i64>,
 }
 
 /// The turn that was granted, if one was.
@@ -75,6 +81,60 @@ pub struct Take {
 pub struct TakeReply {
     /// None where no wake is ready.
     pub turn: Option<Turn>,
+    /// The session has just started: [`Assign`] follows.
+    pub started: bool,
+}
+
+/// Whom the deployment's credentials have this resident serve, told once a session.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Assign {
+    /// The queue's own name.
+    pub resident: String,
+    /// The session that started.
+    pub session: String,
+    /// The principals.
+    pub principals: Vec<String>,
+}
+
+/// It is in effect.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Assigned {}
+
+/// An operator looks at the queue. Changes nothing.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Inspect {}
+
+/// A queue as it is now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InspectReply {
+    /// Wakes that wait, at most 128.
+    pub depth: i64,
+    /// Those of them that wait for a failed turn's pause to end.
+    pub delayed: i64,
+    /// The turn, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TurnState>,
+}
+
+/// The one turn as it is now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnState {
+    /// The turn.
+    pub turn_id: String,
+    /// Whose task it is on.
+    pub principal: String,
+    /// The task.
+    pub task_id: String,
+    /// `reserved`, `live` or `ending`.
+    pub phase: String,
+    /// Which consecutive delivery of the activation this is, from 1; 0 before it is granted.
+    pub delivery: i64,
+    /// How long it has been going on, in milliseconds.
+    pub age_ms: i64,
+    /// How long until its lease ends, in milliseconds; 0 where it is not live.
+    pub lease_left_ms: i64,
 }
 
 /// A live turn, as handed to the resident. It names the work and holds none of it.
@@ -168,6 +228,8 @@ macro_rules! calls {
 calls! {
     Notify => Vec<Admission>,
     Take => TakeReply,
+    Assign => Assigned,
+    Inspect => InspectReply,
     Heartbeat => HeartbeatReply,
     End => Disposition,
     CallTool => ToolReply,

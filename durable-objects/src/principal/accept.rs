@@ -7,7 +7,7 @@ use protocol::state;
 use super::evidence::Kind;
 use super::task::{Task, count_new_task, raw};
 use super::turn::WakeState;
-use super::{Principal, task};
+use super::{Principal, elicitation, task};
 use crate::commands::principal::{Send, SendReply};
 use crate::commands::wake_queue::Notice;
 use crate::error::CoreError;
@@ -176,8 +176,13 @@ impl<S: Store> Principal<'_, S> {
                 activation_id.into(),
             ],
         )?;
-        if count_new_task(self.store)? > i64::from(command.max_open_tasks) {
+        let counted = count_new_task(self.store, self.scope.resident)?;
+        if counted.open > i64::from(command.max_open_tasks) {
             return Err(too_many_open_tasks(command.max_open_tasks).into());
+        }
+        if counted.moved {
+            // The principal's credential names another resident than before: its open tasks go there, too.
+            self.offer_all()?;
         }
         let mut task = Task {
             task_id,
@@ -220,6 +225,7 @@ impl<S: Store> Principal<'_, S> {
             .with("taskId", task_id)
             .into());
         }
+        elicitation::check(&task, command.message.get())?;
         Ok(task)
     }
 

@@ -62,6 +62,8 @@ impl<S: Store> Principal<'_, S> {
             Some((_, stored, false)) if append => Some(fold(stored, artifact)?),
             _ => None,
         };
+        // What begins an artifact can't continue one, whatever its sender believes.
+        let append = append && prior.is_some();
         let stored = folded.as_deref().unwrap_or(artifact);
         if stored.len() > MAX_ARTIFACT_BYTES {
             return Err(A2aError::too_large(artifact_id, MAX_ARTIFACT_BYTES).into());
@@ -80,6 +82,15 @@ impl<S: Store> Principal<'_, S> {
         }
         self.show(task, artifact, append, last);
         Ok(())
+    }
+
+    /// Lets nothing more be appended to an artifact. False where there is none of this id.
+    pub(super) fn seal_artifact(&self, task: &Task, artifact_id: &str) -> Result<bool, StoreError> {
+        let sealed = self.store.first(
+            "UPDATE artifacts SET sealed = 1 WHERE task_id = ?1 AND artifact_id = ?2 RETURNING ordinal",
+            &[(&task.task_id).into(), artifact_id.into()],
+        )?;
+        Ok(sealed.is_some())
     }
 
     fn show(&mut self, task: &Task, artifact: &str, append: bool, last: bool) {

@@ -12,6 +12,10 @@ pub(super) enum Kind {
     Woken,
     /// Its wake will not be delivered: the queue was full, or five deliveries left it unsettled.
     WakeFailed,
+    /// A turn on it ended without a sign of life.
+    TurnExpired,
+    /// A turn on it failed.
+    TurnFailed,
     /// Its turns failed three times.
     Unhealthy,
     /// Its caller canceled the task.
@@ -24,6 +28,8 @@ impl Kind {
             Self::Accepted => "ACCEPTED",
             Self::Woken => "WOKEN",
             Self::WakeFailed => "WAKE_FAILED",
+            Self::TurnExpired => "TURN_EXPIRED",
+            Self::TurnFailed => "TURN_FAILED",
             Self::Unhealthy => "UNHEALTHY",
             Self::Canceled => "CANCELED",
         }

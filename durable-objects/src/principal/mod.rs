@@ -14,6 +14,7 @@
 mod accept;
 mod artifacts;
 mod cancel;
+mod elicitation;
 mod evidence;
 mod execute;
 mod list;
@@ -83,7 +84,7 @@ pub fn handle<'a, S: Store>(
         PrincipalCommand::Grant(command) => encode(&principal.grant(command)?),
         PrincipalCommand::EndTurn(command) => encode(&principal.end_turn(command)?),
         PrincipalCommand::UseTool(command) => encode(&principal.use_tool(command)?),
-        PrincipalCommand::Replay(_) => encode(&principal.replay()?),
+        PrincipalCommand::Replay(command) => encode(&principal.replay(command)?),
     }?;
     Ok((reply, principal.effects))
 }

@@ -3,13 +3,41 @@
 
 use super::Principal;
 use super::turn::WakeState;
-use crate::commands::principal::ReplayReply;
+use crate::commands::principal::{Replay, ReplayReply};
 use crate::commands::wake_queue::Notice;
 use crate::error::CoreError;
 use crate::storage::Store;
 
 impl<S: Store> Principal<'_, S> {
-    pub(super) fn replay(&mut self) -> Result<ReplayReply, CoreError> {
+    pub(super) fn replay(&mut self, command: &Replay) -> Result<ReplayReply, CoreError> {
+        if !self.serves(command.assigned)? {
+            return Ok(ReplayReply {
+                offered: 0,
+                moved: true,
+            });
+        }
+        let offered = self.offer_all()?;
+        Ok(ReplayReply {
+            offered,
+            moved: false,
+        })
+    }
+
+    /// Whether the asking queue serves this principal: it does where no other does, or where the deployment says so now.
+    fn serves(&mut self, assigned: bool) -> Result<bool, CoreError> {
+        let resident = self.scope.resident;
+        if assigned {
+            self.store.execute(
+                "UPDATE task_counts SET resident = ?1 WHERE resident IS NOT ?1",
+                &[resident.into()],
+            )?;
+            return Ok(true);
+        }
+        Ok(self.is_served_here()?)
+    }
+
+    /// Owes the serving queue a wake for everything that is not settled, and gives how many.
+    pub(super) fn offer_all(&mut self) -> Result<u32, CoreError> {
         // Failed for good stays so. Whatever was parked gets its attempts anew: the resident connected anew.
         let rows = self.store.query(
             "SELECT tasks.task_id, tasks.activation_id, claims.wake_state FROM tasks \
@@ -43,6 +71,6 @@ impl<S: Store> Principal<'_, S> {
             )?;
             offered = offered.saturating_add(1);
         }
-        Ok(ReplayReply { offered })
+        Ok(offered)
     }
 }

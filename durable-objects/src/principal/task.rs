@@ -260,18 +260,30 @@ impl Task {
     }
 }
 
-/// Counts a task that was just created, SUBMITTED, and gives the number of tasks that are not terminal.
-pub(super) fn count_new_task<S: Store>(store: &S) -> Result<i64, StoreError> {
+/// What is known once a new task is counted.
+pub(super) struct Counted {
+    /// The principal's tasks that are not terminal.
+    pub open: i64,
+    /// Another resident served the principal until now.
+    pub moved: bool,
+}
+
+/// Counts a task that was just created, SUBMITTED, for the resident that serves the principal.
+pub(super) fn count_new_task<S: Store>(store: &S, resident: &str) -> Result<Counted, StoreError> {
     let mut row = store
         .first(
-            "UPDATE task_counts SET state_1 = state_1 + 1 \
-             RETURNING state_1 + state_2 + state_6 + state_8",
-            &[],
+            "UPDATE task_counts SET state_1 = state_1 + 1, \
+             moved = resident IS NOT NULL AND resident IS NOT ?1, resident = ?1 \
+             RETURNING state_1 + state_2 + state_6 + state_8, moved",
+            &[resident.into()],
         )?
         .ok_or(StoreError::Corrupt {
             what: "task counts",
         })?;
-    row.integer()
+    Ok(Counted {
+        open: row.integer()?,
+        moved: row.integer()? != 0,
+    })
 }
 
 fn count_transition<S: Store>(

@@ -43,16 +43,49 @@ impl<S: Store> Principal<'_, S> {
                 for output in outputs {
                     self.record_output(&task, output)?;
                 }
-                let mut artifact = String::with_capacity(response.get().len().saturating_add(64));
-                artifact.push_str("{\"artifactId\":\"response\",\"name\":\"response\",\"parts\":");
-                artifact.push_str(response.get());
-                artifact.push('}');
-                self.put_artifact(&task, RESPONSE, &artifact, Chunk::Whole)?;
+                match response {
+                    Some(parts) => {
+                        let artifact = response_artifact(parts.get());
+                        self.put_artifact(&task, RESPONSE, &artifact, Chunk::Whole)?;
+                    }
+                    None if self.seal_artifact(&task, RESPONSE)? => {}
+                    None => {
+                        return Err(A2aError::field(
+                            "response",
+                            "is required: nothing of it was appended before",
+                        )
+                        .into());
+                    }
+                }
                 self.settle(&mut task, TaskState::Completed, None)
             }
             Tool::Reject { reason } => {
                 let message = self.agent_message(&task, json!([{ "text": reason }]), None);
                 self.settle(&mut task, TaskState::Rejected, Some(message))
+            }
+            Tool::AppendResponse {
+                parts,
+                append,
+                last,
+            } => {
+                let chunk = Chunk::Part {
+                    append: *append,
+                    last: *last,
+                };
+                self.put_artifact(&task, RESPONSE, &response_artifact(parts.get()), chunk)?;
+                Ok(ToolReply::Artifact(RESPONSE.to_owned()))
+            }
+            Tool::ReportProgress { note } => {
+                // For whoever watches now: it is the status's message, and not kept as history.
+                let message = self.agent_message(&task, json!([{ "text": note }]), None);
+                task.transition(
+                    self.store,
+                    &mut self.effects,
+                    self.environment.now_ms,
+                    TaskState::Working,
+                    Some(message),
+                )?;
+                Ok(ToolReply::State(state::as_wire(&task.state).to_owned()))
             }
             Tool::RecordOutput(output) => {
                 self.record_output(&task, output).map(ToolReply::Artifact)
@@ -171,20 +204,26 @@ impl<S: Store> Principal<'_, S> {
 
     /// The task as the resident reads it: structured, or as text between untrusted-content markers.
     fn read_for_resident(&self, task: &Task, structured: bool) -> Result<ToolReply, CoreError> {
-        if structured {
-            return Ok(ToolReply::Structured(raw(
-                task.render(self.store, &View::default())?
-            )?));
-        }
-        let messages = parse_all(&history(self.store, &task.task_id, None)?)?;
-        let artifacts = parse_all(&artifacts(self.store, &task.task_id)?)?;
         let extensions: Vec<String> = self
             .activated(task)?
             .iter()
             .map(|extension| extension.uri().to_owned())
             .collect();
         let accepted_output_modes = self.accepted_output_modes(task)?;
+        let messages = parse_all(&history(self.store, &task.task_id, None)?)?;
         let reference_task_ids = newest_references(&messages);
+        if structured {
+            let view = json!({
+                "extensions": extensions,
+                "acceptedOutputModes": accepted_output_modes,
+                "referenceTaskIds": reference_task_ids,
+            });
+            return Ok(ToolReply::Structured {
+                task: raw(task.render(self.store, &View::default())?)?,
+                request: raw(view.to_string())?,
+            });
+        }
+        let artifacts = parse_all(&artifacts(self.store, &task.task_id)?)?;
         Ok(ToolReply::Text(untrusted::render(&TaskView {
             task_id: &task.task_id,
             context_id: &task.context_id,
@@ -217,6 +256,15 @@ impl<S: Store> Principal<'_, S> {
             }),
         }
     }
+}
+
+/// The artifact that holds the response, or a chunk of it.
+fn response_artifact(parts: &str) -> String {
+    let mut artifact = String::with_capacity(parts.len().saturating_add(64));
+    artifact.push_str("{\"artifactId\":\"response\",\"name\":\"response\",\"parts\":");
+    artifact.push_str(parts);
+    artifact.push('}');
+    artifact
 }
 
 fn parse_all(stored: &[String]) -> Result<Vec<Json>, CoreError> {

@@ -77,6 +77,9 @@ impl<S: Store> Principal<'_, S> {
             return Ok(GrantReply::Stale);
         }
         let superseded = task.activation_id != command.activation_id;
+        if !self.is_served_here()? {
+            return Ok(GrantReply::Stale);
+        }
         let owed = claim.wake_state == WakeState::Queued.code()
             || claim.wake_state == WakeState::Woken.code();
         if superseded || state::is_settled(&task.state) || !owed {
@@ -111,6 +114,17 @@ impl<S: Store> Principal<'_, S> {
             Some(&command.turn_id),
         )?;
         Ok(granted(&task, deliveries.saturating_add(claim.failures)))
+    }
+
+    /// Whether the asking queue is the one that serves this principal now.
+    pub(super) fn is_served_here(&self) -> Result<bool, StoreError> {
+        let serving = self
+            .store
+            .first("SELECT resident FROM task_counts", &[])?
+            .map(|mut row| row.optional_text())
+            .transpose()?
+            .flatten();
+        Ok(serving.is_none_or(|serving| serving == self.scope.resident))
     }
 
     /// Takes the turn's authority back and decides what becomes of its activation.
@@ -185,7 +199,21 @@ impl<S: Store> Principal<'_, S> {
                 Disposition::Interrupted
             });
         }
+        if command.outcome == TurnOutcome::Expired {
+            self.record(
+                Kind::TurnExpired,
+                Some(&task.task_id),
+                command.activation_id,
+                Some(&command.turn_id),
+            )?;
+        }
         if let TurnOutcome::Failed(reason) = &command.outcome {
+            self.record(
+                Kind::TurnFailed,
+                Some(&task.task_id),
+                command.activation_id,
+                Some(reason),
+            )?;
             return self.judge_failure(command, task, claim, reason);
         }
         if claim.deliveries < MAX_DELIVERIES {

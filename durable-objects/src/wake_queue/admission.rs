@@ -62,7 +62,7 @@ impl<S: Store> WakeQueue<'_, S> {
         }
         if !has_principal {
             self.store.execute(
-                "INSERT INTO principals (principal, attempts) VALUES (?1, 0)",
+                "INSERT INTO principals (principal, assigned, attempts) VALUES (?1, 0, 0)",
                 &[principal.into()],
             )?;
         }
@@ -151,7 +151,7 @@ impl<S: Store> WakeQueue<'_, S> {
         Ok(())
     }
 
-    fn log_depth(&mut self, pending: i64) {
+    pub(super) fn log_depth(&mut self, pending: i64) {
         self.effects.log.push(
             LogEvent::new("wake_queue_depth")
                 .with("resident", self.resident)

@@ -11,6 +11,7 @@
 //! between goes on at its alarm.
 
 mod admission;
+mod inspect;
 mod session;
 mod take;
 mod turn;
@@ -19,9 +20,10 @@ pub use admission::MAX_PENDING;
 pub use take::Step;
 pub use turn::{Checked, EndReport, Ending, name as disposition_name};
 
-use crate::commands::principal::{Disposition, GrantReply};
+use crate::commands::principal::{Disposition, GrantReply, Replay, ReplayReply};
 use crate::commands::wake_queue::{
-    Admission, CallTool, End, Heartbeat, HeartbeatReply, Notify, Take, TurnAuthority,
+    Admission, Assign, Assigned, CallTool, End, Heartbeat, HeartbeatReply, InspectReply, Notify,
+    Take, TurnAuthority,
 };
 use crate::effects::Effects;
 use crate::environment::Environment;
@@ -100,7 +102,26 @@ impl<'a, S: Store> WakeQueue<'a, S> {
     /// # Errors
     /// `SESSION_SUPERSEDED`, or a fault of the store.
     pub fn take(self, command: &Take) -> Run<Step> {
-        self.run(|queue| queue.begin_take(&command.session))
+        self.run(|queue| queue.begin_take(&command.session, command.lease_ms))
+    }
+
+    /// A session that has just started is told whom it serves.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    pub fn assign(self, command: &Assign) -> Run<Assigned> {
+        self.run(|queue| {
+            queue.take_assignment(&command.session, &command.principals)?;
+            Ok(Assigned {})
+        })
+    }
+
+    /// The queue as it is now. Changes nothing.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    pub fn inspect(&self) -> Result<InspectReply, CoreError> {
+        self.look()
     }
 
     /// The principal has answered for the reserved turn: the turn is handed out, or the next wake is tried.
@@ -163,8 +184,8 @@ impl<'a, S: Store> WakeQueue<'a, S> {
     ///
     /// # Errors
     /// A fault of the store.
-    pub fn replayed(self, principal: &str, answered: bool) -> Run<()> {
-        self.run(|queue| queue.finish_replay(principal, answered))
+    pub fn replayed(self, principal: &str, answer: Option<&ReplayReply>) -> Run<()> {
+        self.run(|queue| queue.finish_replay(principal, answer))
     }
 
     /// Whether a socket that begins to wait for this bell has already missed its ring.
@@ -180,8 +201,11 @@ impl<'a, S: Store> WakeQueue<'a, S> {
         if let Some(ending) = self.overdue_turn()? {
             return Ok(Due::End(ending));
         }
-        if let Some(principal) = self.next_replay()? {
-            return Ok(Due::Replay { principal });
+        if let Some((principal, assigned)) = self.next_replay()? {
+            return Ok(Due::Replay {
+                principal,
+                replay: Replay { assigned },
+            });
         }
         Ok(Due::Nothing)
     }
@@ -198,7 +222,7 @@ impl<'a, S: Store> WakeQueue<'a, S> {
 }
 
 /// What the alarm finds to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Due {
     /// Report the end of a turn to its principal, then [`WakeQueue::ended`].
     End(Ending),
@@ -206,6 +230,8 @@ pub enum Due {
     Replay {
         /// Whom to ask.
         principal: String,
+        /// What.
+        replay: Replay,
     },
     /// Nothing more now.
     Nothing,

@@ -2,6 +2,7 @@
 //! principal is asked what it still has to be done.
 
 use super::WakeQueue;
+use crate::commands::principal::ReplayReply;
 use crate::effects::LogEvent;
 use crate::error::CoreError;
 use crate::storage::{Store, StoreError};
@@ -14,19 +15,19 @@ const MAX_SESSIONS: i64 = 64;
 const REPLAY_RETRY_MS: i64 = 2_000;
 
 impl<S: Store> WakeQueue<'_, S> {
-    /// Makes `session` the one that may take wakes.
-    pub(super) fn enter(&mut self, session: &str) -> Result<(), CoreError> {
+    /// Makes `session` the one that may take wakes, and tells whether it still has to be told whom it serves.
+    pub(super) fn enter(&mut self, session: &str) -> Result<bool, CoreError> {
         let newest = self
             .store
             .first(
-                "SELECT session, ordinal FROM sessions ORDER BY ordinal DESC LIMIT 1",
+                "SELECT session, ordinal, assigned FROM sessions ORDER BY ordinal DESC LIMIT 1",
                 &[],
             )?
-            .map(|mut row| Ok::<_, StoreError>((row.text()?, row.integer()?)))
+            .map(|mut row| Ok::<_, StoreError>((row.text()?, row.integer()?, row.integer()? != 0)))
             .transpose()?;
         let ordinal = match newest {
-            Some((newest, _)) if newest == session => return Ok(()),
-            Some((_, ordinal)) => ordinal.saturating_add(1),
+            Some((newest, _, assigned)) if newest == session => return Ok(!assigned),
+            Some((_, ordinal, _)) => ordinal.saturating_add(1),
             None => 0,
         };
         let known = self
@@ -44,7 +45,7 @@ impl<S: Store> WakeQueue<'_, S> {
             .into());
         }
         self.store.execute(
-            "INSERT INTO sessions (session, ordinal) VALUES (?1, ?2)",
+            "INSERT INTO sessions (session, assigned, ordinal) VALUES (?1, 0, ?2)",
             &[session.into(), ordinal.into()],
         )?;
         self.store.execute(
@@ -59,16 +60,40 @@ impl<S: Store> WakeQueue<'_, S> {
         self.effects
             .log
             .push(LogEvent::new("resident_startup").with("resident", self.resident));
+        Ok(true)
+    }
+
+    /// Whom the deployment has this resident serve: each is asked what it has open, also one that was served by another
+    /// resident before.
+    pub(super) fn take_assignment(
+        &mut self,
+        session: &str,
+        principals: &[String],
+    ) -> Result<(), CoreError> {
+        self.store
+            .execute("UPDATE principals SET assigned = 0 WHERE assigned = 1", &[])?;
+        for principal in principals {
+            self.store.execute(
+                "INSERT INTO principals (principal, assigned, replay_due_ms, attempts) VALUES (?1, 1, ?2, 0) \
+                 ON CONFLICT (principal) DO UPDATE SET assigned = 1, replay_due_ms = ?2, attempts = 0",
+                &[principal.into(), self.environment.now_ms.into()],
+            )?;
+        }
+        self.store.execute(
+            "UPDATE sessions SET assigned = 1 WHERE session = ?1",
+            &[session.into()],
+        )?;
         Ok(())
     }
 
-    pub(super) fn next_replay(&mut self) -> Result<Option<String>, StoreError> {
+    pub(super) fn next_replay(&mut self) -> Result<Option<(String, bool)>, StoreError> {
         let row = self.store.first(
-            "SELECT principal, attempts FROM principals WHERE replay_due_ms <= ?1 ORDER BY replay_due_ms LIMIT 1",
+            "SELECT principal, assigned, attempts FROM principals WHERE replay_due_ms <= ?1 \
+             ORDER BY replay_due_ms LIMIT 1",
             &[self.environment.now_ms.into()],
         )?;
         let Some(mut row) = row else { return Ok(None) };
-        let (principal, attempts) = (row.text()?, row.integer()?);
+        let (principal, assigned, attempts) = (row.text()?, row.integer()? != 0, row.integer()?);
         let shift = u32::try_from(attempts.clamp(0, 5)).unwrap_or(5);
         let retry_ms = self
             .environment
@@ -78,19 +103,25 @@ impl<S: Store> WakeQueue<'_, S> {
             "UPDATE principals SET replay_due_ms = ?2, attempts = attempts + 1 WHERE principal = ?1",
             &[(&principal).into(), retry_ms.into()],
         )?;
-        Ok(Some(principal))
+        Ok(Some((principal, assigned)))
     }
 
     pub(super) fn finish_replay(
         &mut self,
         principal: &str,
-        answered: bool,
+        answer: Option<&ReplayReply>,
     ) -> Result<(), CoreError> {
-        if answered {
-            self.store.execute(
+        match answer {
+            None => {}
+            // Another resident serves it now: what it sends there is no concern of this queue.
+            Some(ReplayReply { moved: true, .. }) => self.store.execute(
+                "DELETE FROM principals WHERE principal = ?1",
+                &[principal.into()],
+            )?,
+            Some(_) => self.store.execute(
                 "UPDATE principals SET replay_due_ms = NULL, attempts = 0 WHERE principal = ?1",
                 &[principal.into()],
-            )?;
+            )?,
         }
         Ok(())
     }

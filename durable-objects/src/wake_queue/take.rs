@@ -30,11 +30,20 @@ pub enum Step {
     Turn(Turn),
     /// No wake is ready, or a turn is on its way in or out: wait for the bell.
     Nothing,
+    /// The session has just started, and is to be told whom it serves (`Assign`) before it takes anything.
+    Started,
 }
 
 impl<S: Store> WakeQueue<'_, S> {
-    pub(super) fn begin_take(&mut self, session: &str) -> Result<Step, CoreError> {
-        self.enter(session)?;
+    pub(super) fn begin_take(
+        &mut self,
+        session: &str,
+        lease_ms: Option<i64>,
+    ) -> Result<Step, CoreError> {
+        if self.enter(session)? {
+            return Ok(Step::Started);
+        }
+        let lease_ms = lease_ms.unwrap_or(self.lease_ms);
         if let Some(turn) = self.turn()? {
             return match turn.phase {
                 // Its lease is over, even if this take comes before the alarm that says so.
@@ -47,14 +56,17 @@ impl<S: Store> WakeQueue<'_, S> {
                     let token = self.mint(&turn.turn_id);
                     self.store.execute(
                         "UPDATE turn SET secret_sha256 = ?1, due_ms = ?2",
-                        &[(&hash_of(&token)?).into(), self.lease_end_ms().into()],
+                        &[
+                            (&hash_of(&token)?).into(),
+                            self.lease_end_ms(turn.lease_ms).into(),
+                        ],
                     )?;
                     Ok(Step::Turn(Turn {
                         turn_id: turn.turn_id,
                         task_id: turn.task_id,
                         context_id: turn.context_id,
                         delivery: u32::try_from(turn.delivery).unwrap_or(u32::MAX),
-                        lease_ms: self.lease_ms,
+                        lease_ms: turn.lease_ms,
                         token,
                     }))
                 }
@@ -64,10 +76,10 @@ impl<S: Store> WakeQueue<'_, S> {
                 _ => Ok(Step::Nothing),
             };
         }
-        self.reserve(session)
+        self.reserve(session, lease_ms)
     }
 
-    fn reserve(&mut self, session: &str) -> Result<Step, CoreError> {
+    fn reserve(&mut self, session: &str, lease_ms: i64) -> Result<Step, CoreError> {
         self.promote_delayed()?;
         let oldest = self.store.first(
             "SELECT wake_id, principal, activation_id, task_id, turn_id FROM wakes WHERE not_before_ms IS NULL \
@@ -86,7 +98,8 @@ impl<S: Store> WakeQueue<'_, S> {
         let turn_id = reserved_before.unwrap_or_else(|| self.environment.ids.id());
         self.store.execute(
             "INSERT INTO turn (only, turn_id, session, principal, activation_id, task_id, context_id, delivery, \
-             secret_sha256, phase, reserved_ms, due_ms, attempts) VALUES (1, ?1, ?2, ?3, ?4, ?5, '', 0, '', ?6, ?7, ?8, 0)",
+             secret_sha256, phase, reserved_ms, due_ms, attempts, lease_ms) \
+             VALUES (1, ?1, ?2, ?3, ?4, ?5, '', 0, '', ?6, ?7, ?8, 0, ?9)",
             &[
                 (&turn_id).into(),
                 session.into(),
@@ -96,6 +109,7 @@ impl<S: Store> WakeQueue<'_, S> {
                 Phase::Reserved.code().into(),
                 now_ms.into(),
                 now_ms.saturating_add(RESERVATION_MS).into(),
+                lease_ms.into(),
             ],
         )?;
         Ok(Step::Ask {
@@ -166,10 +180,12 @@ impl<S: Store> WakeQueue<'_, S> {
                         Phase::Live.code().into(),
                         context_id.into(),
                         (*delivery).into(),
-                        self.lease_end_ms().into(),
+                        self.lease_end_ms(turn.lease_ms).into(),
                         (&hash_of(&token)?).into(),
                     ],
                 )?;
+                let depth = self.look()?.depth;
+                self.log_depth(depth);
                 self.effects.log.push(
                     LogEvent::new("turn_granted")
                         .with("resident", self.resident)
@@ -182,13 +198,13 @@ impl<S: Store> WakeQueue<'_, S> {
                     task_id: turn.task_id,
                     context_id: context_id.clone(),
                     delivery: *delivery,
-                    lease_ms: self.lease_ms,
+                    lease_ms: turn.lease_ms,
                     token,
                 }))
             }
             GrantReply::Stale => {
                 self.store.execute("DELETE FROM turn", &[])?;
-                self.reserve(session)
+                self.reserve(session, turn.lease_ms)
             }
         }
     }
@@ -227,8 +243,8 @@ impl<S: Store> WakeQueue<'_, S> {
         Ok(())
     }
 
-    pub(super) fn lease_end_ms(&self) -> i64 {
-        self.environment.now_ms.saturating_add(self.lease_ms)
+    pub(super) fn lease_end_ms(&self, lease_ms: i64) -> i64 {
+        self.environment.now_ms.saturating_add(lease_ms)
     }
 
     fn mint(&mut self, turn_id: &str) -> String {

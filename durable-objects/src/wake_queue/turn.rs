@@ -58,9 +58,11 @@ pub(super) struct StoredTurn {
     pub delivery: i64,
     pub secret_sha256: String,
     pub phase: Phase,
+    pub lease_ms: i64,
     pub outcome: Option<String>,
     pub due_ms: i64,
     pub attempts: i64,
+    pub reserved_ms: i64,
 }
 
 impl StoredTurn {
@@ -76,9 +78,11 @@ impl StoredTurn {
             secret_sha256: row.text()?,
             phase: Phase::from_code(row.integer()?)
                 .ok_or(StoreError::Corrupt { what: "turn phase" })?,
+            lease_ms: row.integer()?,
             outcome: row.optional_text()?,
             due_ms: row.integer()?,
             attempts: row.integer()?,
+            reserved_ms: row.integer()?,
         })
     }
 
@@ -146,7 +150,7 @@ impl<S: Store> WakeQueue<'_, S> {
         self.store
             .first(
                 "SELECT turn_id, session, principal, activation_id, task_id, context_id, delivery, secret_sha256, \
-                 phase, outcome, due_ms, attempts FROM turn",
+                 phase, lease_ms, outcome, due_ms, attempts, reserved_ms FROM turn",
                 &[],
             )?
             .map(StoredTurn::from_row)
@@ -169,9 +173,11 @@ impl<S: Store> WakeQueue<'_, S> {
         }))
     }
 
-    fn renew_lease(&self) -> Result<(), StoreError> {
-        self.store
-            .execute("UPDATE turn SET due_ms = ?1", &[self.lease_end_ms().into()])
+    fn renew_lease(&self, turn: &StoredTurn) -> Result<(), StoreError> {
+        self.store.execute(
+            "UPDATE turn SET due_ms = ?1",
+            &[self.lease_end_ms(turn.lease_ms).into()],
+        )
     }
 
     pub(super) fn renew(
@@ -179,10 +185,10 @@ impl<S: Store> WakeQueue<'_, S> {
         turn_id: &str,
         authority: &TurnAuthority,
     ) -> Result<HeartbeatReply, CoreError> {
-        if self.live(turn_id, authority)?.is_some() {
-            self.renew_lease()?;
+        if let Some(turn) = self.live(turn_id, authority)? {
+            self.renew_lease(&turn)?;
             return Ok(HeartbeatReply::Live {
-                lease_ms: self.lease_ms,
+                lease_ms: turn.lease_ms,
             });
         }
         // Whether a bearer holds a turn's token can't be checked once the turn is gone; its end is no secret to
@@ -219,7 +225,7 @@ impl<S: Store> WakeQueue<'_, S> {
             .live(turn_id, authority)?
             .filter(|turn| turn.task_id == task_id)
             .ok_or_else(A2aError::turn_not_live)?;
-        self.renew_lease()?;
+        self.renew_lease(&turn)?;
         Ok(Checked {
             principal: turn.principal,
         })

@@ -230,9 +230,13 @@ fn a_new_resident_session_is_not_offered_what_an_executor_is_at_work_on() {
     begun(agent.first(&send("m1", "hello"), working()).unwrap());
     let reply = agent
         .world
-        .command("ann", None, PrincipalCommand::Replay(Replay {}))
+        .command(
+            "ann",
+            None,
+            PrincipalCommand::Replay(Replay { assigned: true }),
+        )
         .unwrap();
-    assert_eq!(reply, r#"{"offered":0}"#);
+    assert_eq!(reply, r#"{"offered":0,"moved":false}"#);
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod frames;
 mod idempotency;
 mod lists;
 mod migrations;
+mod moves;
 mod outbox;
 mod queue_bounds;
 mod sessions;

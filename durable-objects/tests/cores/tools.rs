@@ -5,7 +5,16 @@ use protocol::extensions::{Activated, ELICITATION_URI, Extension, OUTFITTER_TASK
 use serde_json::{Value as Json, json};
 
 use crate::support::World;
-use crate::support::ask::{complete, message, output, question, raw, reject};
+use crate::support::ask::{answer_to, complete, message, output, question, raw, reject, state};
+
+/// What the first watcher of ann's tasks saw.
+fn frames(world: &World) -> Vec<Json> {
+    world.principals["ann"].watchers[0]
+        .frames
+        .iter()
+        .map(|(_, frame)| serde_json::from_str(frame).unwrap())
+        .collect()
+}
 
 fn schema_question() -> Tool {
     Tool::RequireInput {
@@ -24,7 +33,7 @@ fn completing_records_the_outputs_and_then_the_response() {
     let task_id = world.submit("ann", "m1");
     let turn = world.take();
     let tool = Tool::Complete {
-        response: raw(&json!([{ "text": "done" }])),
+        response: Some(raw(&json!([{ "text": "done" }]))),
         outputs: vec![output("report", json!({ "title": "one" }))],
     };
     let ToolReply::State(state) = world.tool(&turn, tool) else {
@@ -93,7 +102,7 @@ fn an_artifact_over_a_mebibyte_is_refused_and_nothing_of_the_call_is_kept() {
     let task_id = world.submit("ann", "m1");
     let turn = world.take();
     let tool = Tool::Complete {
-        response: raw(&json!([{ "text": "x".repeat(1024 * 1024) }])),
+        response: Some(raw(&json!([{ "text": "x".repeat(1024 * 1024) }]))),
         outputs: vec![output("report", json!({}))],
     };
     world.try_tool(&turn, tool).unwrap_err();
@@ -142,4 +151,131 @@ fn an_output_names_its_extension_only_where_the_caller_activated_it() {
     assert_eq!(recorded(Activated::NONE).get("extensions"), None);
     let activated = recorded(Activated::NONE.with(Extension::OutfitterTask));
     assert_eq!(activated["extensions"], json!([OUTFITTER_TASK_URI]));
+}
+
+#[test]
+fn the_folded_stream_of_a_response_equals_the_stored_artifact() {
+    let mut world = World::of(&["ann"]);
+    let task_id = world.submit("ann", "m1");
+    let turn = world.take();
+    world.watch("ann", &task_id).unwrap();
+    for (text, append, last) in [("a", false, false), ("b", true, false), ("c", true, true)] {
+        let chunk = Tool::AppendResponse {
+            parts: raw(&json!([{ "text": text }])),
+            append,
+            last,
+        };
+        world.tool(&turn, chunk);
+    }
+    let more = Tool::AppendResponse {
+        parts: raw(&json!([{ "text": "d" }])),
+        append: true,
+        last: false,
+    };
+    let sealed = world.try_tool(&turn, more).unwrap_err();
+    assert_eq!(sealed.reason(), "UNSUPPORTED_OPERATION");
+    let done = Tool::Complete {
+        response: None,
+        outputs: Vec::new(),
+    };
+    world.tool(&turn, done);
+    let task = world.get("ann", &task_id);
+    assert_eq!(task["status"]["state"], "TASK_STATE_COMPLETED");
+    let folded: Vec<Json> = frames(&world)
+        .iter()
+        .filter_map(|frame| frame["artifactUpdate"]["artifact"]["parts"].as_array())
+        .flatten()
+        .cloned()
+        .collect();
+    assert_eq!(task["artifacts"][0]["parts"], Json::Array(folded));
+}
+
+#[test]
+fn completing_without_a_response_is_refused_unless_one_was_appended() {
+    let mut world = World::of(&["ann"]);
+    world.submit("ann", "m1");
+    let turn = world.take();
+    let done = Tool::Complete {
+        response: None,
+        outputs: Vec::new(),
+    };
+    assert_eq!(
+        world.try_tool(&turn, done).unwrap_err().reason(),
+        "INVALID_REQUEST"
+    );
+}
+
+#[test]
+fn a_status_note_is_shown_to_watchers_and_is_not_history() {
+    let mut world = World::of(&["ann"]);
+    let task_id = world.submit("ann", "m1");
+    let turn = world.take();
+    world.watch("ann", &task_id).unwrap();
+    let note = Tool::ReportProgress {
+        note: "half way".to_owned(),
+    };
+    world.tool(&turn, note);
+    let frames = frames(&world);
+    let status = &frames.last().unwrap()["statusUpdate"]["status"];
+    assert_eq!(status["state"], "TASK_STATE_WORKING");
+    assert_eq!(status["message"]["parts"][0]["text"], "half way");
+    assert_eq!(
+        world.get("ann", &task_id)["history"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+}
+
+#[test]
+fn a_typed_answer_is_checked_against_its_question_and_a_plain_one_is_always_taken() {
+    let mut world = World::of(&["ann"]);
+    let mut asking = message("m1", "hello");
+    asking.extensions = Activated::NONE.with(Extension::Elicitation);
+    let task = world.try_send("ann", asking).unwrap();
+    let task_id = task["id"].as_str().unwrap().to_owned();
+    world.settle();
+    let turn = world.take();
+    let question = Tool::RequireInput {
+        question: "how many?".to_owned(),
+        requested_schema: Some(raw(&json!({
+            "type": "object",
+            "properties": { "count": { "type": "integer" } },
+            "required": ["count"],
+        }))),
+        auth: false,
+    };
+    world.tool(&turn, question);
+    world.end(&turn);
+    let typed = |message_id: &str, data: Json| {
+        let mut answer = answer_to(&task_id, message_id, "");
+        answer.message = raw(&json!({
+            "messageId": message_id, "role": "ROLE_USER", "parts": [{ "data": data }],
+        }));
+        answer
+    };
+    for (index, wrong) in [
+        json!({ "action": "perhaps" }),
+        json!({ "action": "accept", "content": { "count": "many" } }),
+        json!({ "action": "accept", "content": {} }),
+        json!({ "action": "decline", "content": {} }),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let refused = world.try_send("ann", typed(&format!("w{index}"), wrong));
+        assert_eq!(refused.unwrap_err().reason(), "INVALID_REQUEST");
+    }
+    assert_eq!(
+        world.get("ann", &task_id)["history"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+    let right = json!({ "action": "accept", "content": { "count": 3 } });
+    let task = world.try_send("ann", typed("r1", right.clone())).unwrap();
+    assert_eq!(state(&task), "TASK_STATE_SUBMITTED");
+    assert_eq!(task["history"][2]["parts"][0]["data"], right);
 }

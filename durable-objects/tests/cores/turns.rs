@@ -1,6 +1,8 @@
 //! Granting, keeping and ending a turn.
 
-use durable_objects::commands::principal::{Disposition, TurnOutcome};
+use durable_objects::commands::principal::{
+    Disposition, Grant, PrincipalCommand, Replay, TurnOutcome,
+};
 use durable_objects::commands::wake_queue::{HeartbeatReply, Turn, TurnAuthority};
 
 use crate::support::ask::{complete, question};
@@ -227,7 +229,14 @@ fn an_end_of_an_earlier_turn_that_comes_very_late_changes_nothing() {
     assert_eq!(world.take().delivery, 3);
     assert_eq!(
         world.evidence("ann", &task_id),
-        ["ACCEPTED", "WOKEN", "WOKEN", "WOKEN"]
+        [
+            "ACCEPTED",
+            "WOKEN",
+            "TURN_FAILED",
+            "WOKEN",
+            "TURN_FAILED",
+            "WOKEN"
+        ]
     );
 }
 
@@ -335,4 +344,51 @@ fn an_old_sessions_grant_does_not_hand_it_the_new_sessions_turn() {
     ));
     drop((world.take_answer(new), world.take_answer(newer)));
     assert!(world.try_take("s2").unwrap().is_some());
+}
+
+#[test]
+fn the_end_of_a_turn_whose_task_another_queue_has_taken_decides_nothing() {
+    let mut world = World::of(&["ann"]);
+    world.add_principal("bob", "other");
+    let task_id = world.submit("ann", "m1");
+    let turn = world.take();
+    // The principal is served by another resident from now on.
+    let grant = |turn_id: &str| {
+        PrincipalCommand::Grant(Grant {
+            activation_id: 1,
+            task_id: task_id.clone(),
+            turn_id: turn_id.to_owned(),
+        })
+    };
+    let assigned = PrincipalCommand::Replay(Replay { assigned: true });
+    world.command("ann", Some("other"), assigned).unwrap();
+    world.settle();
+    world
+        .command("ann", Some("other"), grant("turn-of-the-other"))
+        .unwrap();
+    let before = crate::support::peek::dump(&world.principals["ann"].store);
+    assert_eq!(world.fail(&turn), Disposition::Reoffered);
+    assert_eq!(
+        crate::support::peek::dump(&world.principals["ann"].store),
+        before
+    );
+}
+
+#[test]
+fn a_lease_that_has_run_out_is_over_even_if_its_alarm_is_late() {
+    let mut world = World::of(&["ann"]);
+    let task_id = world.submit("ann", "m1");
+    let turn = world.take();
+    world.now_ms += LEASE_MS;
+    assert_eq!(
+        world.heartbeat("resident", &turn.turn_id, token(&turn)),
+        Ok(HeartbeatReply::Over {
+            reason: "expired".to_owned()
+        })
+    );
+    let refused = world.try_tool(&turn, complete("late")).unwrap_err();
+    assert_eq!(refused.reason(), "TURN_NOT_LIVE");
+    let refused = world.try_end(&turn, TurnOutcome::Ended).unwrap_err();
+    assert_eq!(refused.reason(), "TURN_NOT_LIVE");
+    assert_eq!(world.state("ann", &task_id), "TASK_STATE_WORKING");
 }

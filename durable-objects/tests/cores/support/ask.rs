@@ -45,7 +45,7 @@ pub fn answer_to(task_id: &str, message_id: &str, text: &str) -> Send {
 
 pub fn complete(text: &str) -> Tool {
     Tool::Complete {
-        response: raw(&json!([{ "text": text }])),
+        response: Some(raw(&json!([{ "text": text }]))),
         outputs: Vec::new(),
     }
 }
@@ -148,7 +148,12 @@ impl World {
 
     /// Takes a turn of the queue `resident` under that session.
     pub fn try_take(&mut self, session: &str) -> Result<Option<Turn>, Failure> {
-        let ticket = self.begin_take("resident", session);
+        self.try_take_at("resident", session)
+    }
+
+    /// Takes a turn of that queue, if there is one.
+    pub fn try_take_at(&mut self, resident: &str, session: &str) -> Result<Option<Turn>, Failure> {
+        let ticket = self.begin_take(resident, session);
         self.settle();
         match self.take_answer(ticket).expect("an answer") {
             Answer::Turn(turn) => Ok(turn),
@@ -157,13 +162,19 @@ impl World {
         }
     }
 
+    /// The queue that handed a turn out.
+    fn queue_of(&self, turn: &Turn) -> String {
+        self.handed_out[&turn.turn_id].0.clone()
+    }
+
     /// Takes a turn that is there, under the session `s1`.
     pub fn take(&mut self) -> Turn {
         self.try_take("s1").unwrap().expect("a turn")
     }
 
     pub fn try_end(&mut self, turn: &Turn, outcome: TurnOutcome) -> Result<Disposition, Failure> {
-        let ticket = self.begin_end("resident", &turn.turn_id, outcome);
+        let queue = self.queue_of(turn);
+        let ticket = self.begin_end(&queue, &turn.turn_id, outcome);
         self.settle();
         match self.take_answer(ticket).expect("an answer") {
             Answer::Disposition(disposition) => Ok(disposition),
@@ -183,7 +194,8 @@ impl World {
 
     pub fn try_tool(&mut self, turn: &Turn, tool: Tool) -> Result<ToolReply, Failure> {
         let authority = TurnAuthority::Token(turn.token.clone());
-        let ticket = self.begin_tool("resident", turn, authority, tool);
+        let queue = self.queue_of(turn);
+        let ticket = self.begin_tool(&queue, turn, authority, tool);
         self.settle();
         match self.take_answer(ticket).expect("an answer") {
             Answer::Tool(reply) => Ok(reply),

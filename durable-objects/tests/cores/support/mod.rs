@@ -22,11 +22,11 @@ pub mod peek;
 use std::collections::{BTreeMap, BTreeSet};
 
 use durable_objects::commands::principal::{
-    Disposition, EndTurn, GrantReply, PrincipalCall, PrincipalCommand, Replay, Tool, ToolReply,
-    TurnOutcome, UseTool,
+    Disposition, EndTurn, GrantReply, PrincipalCall, PrincipalCommand, ReplayReply, Tool,
+    ToolReply, TurnOutcome, UseTool,
 };
 use durable_objects::commands::wake_queue::{
-    Admission, CallTool, End, Heartbeat, HeartbeatReply, Notify, Take, Turn, TurnAuthority,
+    Admission, Assign, CallTool, End, Heartbeat, HeartbeatReply, Notify, Take, Turn, TurnAuthority,
     WakeQueueCommand,
 };
 use durable_objects::effects::OwedNotice;
@@ -221,10 +221,32 @@ impl World {
         let command = Take {
             resident: resident.to_owned(),
             session: session.to_owned(),
+            lease_ms: None,
         };
         let step = self.queue(resident, |queue| queue.take(&command));
         self.follow(resident, session, ticket, step);
         ticket
+    }
+
+    /// Tells a session that has just started whom it serves, as the Worker does, and takes again.
+    fn assign(&mut self, resident: &str, session: &str) -> Result<Step, Failure> {
+        let assign = Assign {
+            resident: resident.to_owned(),
+            session: session.to_owned(),
+            principals: self
+                .principals
+                .iter()
+                .filter(|(_, object)| object.resident == resident)
+                .map(|(principal, _)| principal.clone())
+                .collect(),
+        };
+        self.queue(resident, |queue| queue.assign(&assign))?;
+        let take = Take {
+            resident: resident.to_owned(),
+            session: session.to_owned(),
+            lease_ms: None,
+        };
+        self.queue(resident, |queue| queue.take(&take))
     }
 
     fn follow(
@@ -256,6 +278,10 @@ impl World {
                 self.answer(ticket, Answer::Turn(Some(turn)));
             }
             Ok(Step::Nothing) => self.answer(ticket, Answer::Turn(None)),
+            Ok(Step::Started) => {
+                let step = self.assign(resident, session);
+                self.follow(resident, session, ticket, step);
+            }
             Err(failure) => self.answer(ticket, Answer::Failed(failure)),
         }
     }
@@ -371,9 +397,9 @@ impl World {
     fn carry_on(&mut self, resident: &str) {
         match self.queue(resident, |queue| queue.due()) {
             Ok(Due::End(ending)) => self.report(resident, ending, None, true),
-            Ok(Due::Replay { principal }) => {
+            Ok(Due::Replay { principal, replay }) => {
                 let awaiting = Awaiting::Replay(principal.clone());
-                let command = PrincipalCommand::Replay(Replay {});
+                let command = PrincipalCommand::Replay(replay);
                 self.call_principal(resident, &principal, command, awaiting);
             }
             Ok(Due::Nothing) | Err(Failure::Lost) => {}
@@ -562,7 +588,10 @@ impl World {
                 }
             }
             (Awaiting::Replay(principal), answer) => {
-                let replayed = self.queue(name, |queue| queue.replayed(&principal, answer.is_ok()));
+                let answer: Option<ReplayReply> =
+                    answer.ok().map(|text| serde_json::from_str(&text).unwrap());
+                let replayed =
+                    self.queue(name, |queue| queue.replayed(&principal, answer.as_ref()));
                 if replayed.is_ok() {
                     self.carry_on(name);
                 }
