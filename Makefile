@@ -4,11 +4,12 @@ SHELL := /bin/bash
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 export CARGO_TARGET_DIR := $(CURDIR)/target
 
-.PHONY: help setup build dev test bench deploy deploy-dry-run fmt clean
+.PHONY: help setup build dev test fuzz bench deploy deploy-dry-run fmt clean
 
 help:
 	@echo 'make dev             serve the agent at http://127.0.0.1:8787 (PORT), with its resident beside it'
 	@echo 'make test            run every check and every test'
+	@echo 'make fuzz            feed the parsers what nobody would write (FUZZ_SECONDS per target)'
 	@echo 'make bench           measure it beside a hand-written Worker'
 	@echo 'make deploy          deploy to Cloudflare; make deploy-dry-run only checks'
 	@echo 'make setup           get the tools; the others do it too'
@@ -29,6 +30,9 @@ dev: build
 test: build
 	@scripts/test.sh
 
+fuzz: setup
+	@scripts/fuzz.sh
+
 bench: build
 	@node bench/run.mjs
 
@@ -40,6 +44,7 @@ deploy-dry-run: build
 
 fmt: setup
 	@cargo fmt --all
+	@cargo fmt --manifest-path fuzz/Cargo.toml
 	@prettier --write --log-level warn .
 
 clean:

@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 export PATH="$PWD/node_modules/.bin:$PATH"
 
 step "Rust is formatted" "make fmt" cargo fmt --all --check
+step "The fuzz targets are formatted" "make fmt" cargo fmt --manifest-path fuzz/Cargo.toml --check
 step "JavaScript is formatted" "make fmt" prettier --check --log-level warn .
 step "Clippy is content" "correct what it names above" \
   cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
