@@ -47,7 +47,9 @@ fuzz_target!(|data: &[u8]| {
 
     let path = lines.next().unwrap_or_default();
     if let Match::Found { params, .. } = match_route("GET", path) {
-        let raw = ["id", "taskId"].into_iter().find_map(|name| params.raw(name));
+        let raw = ["id", "taskId"]
+            .into_iter()
+            .find_map(|name| params.raw(name));
         assert!(raw.is_none_or(|segment| !segment.is_empty() && !segment.contains('/')));
     }
 });
