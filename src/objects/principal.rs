@@ -105,9 +105,14 @@ impl PrincipalObject {
                 Ok(answer.into())
             });
         }
-        let outcome = self.0.database.transaction(|database| {
+        let handle = |database: &Database| {
             with_environment(|environment| principal::handle(database, environment, &call))
-        });
+        };
+        let outcome = if call.command.only_reads() {
+            handle(&self.0.database)
+        } else {
+            self.0.database.transaction(handle)
+        };
         answer(match outcome {
             Ok((reply, effects)) => {
                 Inner::carry_out(&self.0, effects)?;

@@ -39,6 +39,15 @@ pub enum PrincipalCommand {
     Replay(Replay),
 }
 
+impl PrincipalCommand {
+    /// Whether it writes nothing, so that it needs no transaction. What it reads is of one moment all the same: nothing
+    /// is awaited within a command.
+    #[must_use]
+    pub const fn only_reads(&self) -> bool {
+        matches!(self, Self::GetTask(_))
+    }
+}
+
 /// How much of a task an answer shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct View {

@@ -55,7 +55,8 @@ struct Scope<'a> {
     resident: &'a str,
 }
 
-/// Runs one call. To be called inside a transaction, which must be rolled back on an error.
+/// Runs one call. To be called inside a transaction, which must be rolled back on an error, unless the command
+/// [only reads](PrincipalCommand::only_reads).
 ///
 /// The answer is the JSON text of the call's reply (`commands::Call::Reply`).
 ///
