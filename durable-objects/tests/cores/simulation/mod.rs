@@ -27,7 +27,7 @@ use worker::Resident;
 const STEPS: u32 = 200;
 
 /// Seeds of an ordinary test run.
-const SEEDS: u64 = 200;
+const SEEDS: u64 = 120;
 
 const HOUR_MS: i64 = 3_600_000;
 
