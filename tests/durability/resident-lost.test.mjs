@@ -22,7 +22,7 @@ test("a turn without a sign of life is over after its lease, and the same sessio
   const { id } = await alice.submit("forgotten");
   const turn = await resident.turn();
   assert.equal(turn.grant.leaseMs, LEASE_MS);
-  await until("the lease has expired", () => agent.log.includes("lease_expired"));
+  await agent.logged(/lease_expired/);
   assert.deepEqual((await turn.heartbeat({}, resident.token)).json, { live: false, reason: "expired" });
   const again = await resident.turn();
   assert.equal(again.taskId, id);
@@ -64,5 +64,5 @@ test("a command that fails is tried again by the runner, and then succeeds", asy
   const { id } = await alice.submit("fail once");
   const runner = Runner.start(agent, `[ -e failed ] || { touch failed; exit 3; }; resident complete "second"`);
   await until("the task is completed", async () => (await alice.state(id)) === "TASK_STATE_COMPLETED");
-  assert.match(runner.log, /exit status 3/);
+  await runner.logged(/exit status 3/);
 });

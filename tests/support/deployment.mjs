@@ -79,6 +79,11 @@ export class Deployment {
     return this.server.output();
   }
 
+  /** Waits until the log has this: what is written comes a moment after what it tells of. */
+  logged(pattern) {
+    return until(`the log has ${pattern}`, () => pattern.exec(this.log));
+  }
+
   /** The databases that its objects have made, as `Class/id.sqlite`. */
   storedObjects() {
     return databases(this.folder);

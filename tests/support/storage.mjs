@@ -3,7 +3,6 @@
 import { copyFile, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 
 const SUFFIX = ".sqlite";
 
@@ -17,6 +16,8 @@ export async function databases(folder) {
  * workerd, which locks it.
  */
 export async function rows(folder, type, query, parameters) {
+  // Here, so that Node's warning that this module is experimental does not stand before every test.
+  const { DatabaseSync } = await import("node:sqlite");
   const found = [];
   for (const { name, path } of await files(folder)) {
     if (!name.startsWith(`${type}/`)) continue;

@@ -21,7 +21,7 @@ for (const [name, secret] of [
       assertError(answer, "CREDENTIALS_NOT_CONFIGURED");
       assertError(await agent.call("GET", "/tasks/t-1", { token }), "CREDENTIALS_NOT_CONFIGURED");
     }
-    assert.match(agent.log, /A2A_CREDENTIALS/);
+    await agent.logged(/A2A_CREDENTIALS/);
     assert.doesNotMatch(agent.log, /shortsecret/);
     assert.deepEqual(await agent.storedObjects(), []);
   });
