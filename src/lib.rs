@@ -4,6 +4,7 @@
 mod a2a;
 mod calls;
 mod config;
+mod mcp;
 mod objects;
 mod rate;
 mod reply;

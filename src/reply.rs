@@ -54,9 +54,22 @@ impl From<CallError> for Failure {
                     headers: vec![("retry-after", "1".to_owned())],
                 }
             }
-            CallError::Object { message, .. } => {
+            CallError::Object {
+                retryable, message, ..
+            } => {
                 log::error("object_failed", &[("reason", &message)]);
-                A2aError::internal().into()
+                if retryable {
+                    // The object was reset or moved: the same call may succeed at once.
+                    Self {
+                        error: A2aError::new(
+                            Reason::Unavailable,
+                            "not reachable just now: retrying with the same ids is safe",
+                        ),
+                        headers: vec![("retry-after", "1".to_owned())],
+                    }
+                } else {
+                    A2aError::internal().into()
+                }
             }
         }
     }

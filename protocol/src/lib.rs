@@ -22,6 +22,7 @@ pub mod error;
 mod fields;
 pub mod ids;
 pub mod json;
+pub mod mcp;
 pub mod message;
 pub mod part;
 pub mod query;

@@ -83,7 +83,7 @@ fn operation(route: &Route) -> Value {
 fn security(access: Access) -> Value {
     match access {
         Access::Public => json!([]),
-        Access::Principal | Access::Resident => json!([{"bearer": []}]),
+        Access::Principal | Access::Resident | Access::Operator => json!([{"bearer": []}]),
         Access::TurnOrResident => json!([{"turn": []}, {"bearer": []}]),
     }
 }
@@ -96,7 +96,8 @@ fn path_parameters(pattern: &'static str) -> impl Iterator<Item = Value> {
             "tool" => json!({
                 "name": name, "in": "path", "required": true,
                 "schema": {"type": "string", "enum": [
-                    "a2a_read_task", "a2a_complete_task", "a2a_record_output", "a2a_require_input",
+                    "a2a_read_task", "a2a_complete_task", "a2a_record_output", "a2a_append_response",
+                    "a2a_report_progress", "a2a_require_input",
                 ]},
             }),
             _ => json!({
@@ -258,6 +259,24 @@ fn describe(route: &Route) -> Description {
         Operation::Heartbeat => resident("HeartbeatRequest", false, "HeartbeatResponse"),
         Operation::EndTurn => resident("EndTurnRequest", true, "EndTurnResponse"),
         Operation::CallTool => resident("ToolRequest", true, "ToolResponse"),
+        Operation::WatchWakes => Description {
+            tag: "resident",
+            parameters: &[],
+            body: None,
+            answer: Answer::Stream,
+        },
+        Operation::Mcp => Description {
+            tag: "resident",
+            parameters: &[],
+            body: body("McpMessage", true),
+            answer: Answer::Object,
+        },
+        Operation::InspectQueue => Description {
+            tag: "operator",
+            parameters: &[],
+            body: None,
+            answer: Answer::Json(JSON, "Queue"),
+        },
         Operation::AgentCard => public(Answer::Json(JSON, "AgentCard")),
         Operation::OpenApi | Operation::Health => public(Answer::Object),
     }

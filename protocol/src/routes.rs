@@ -40,8 +40,14 @@ pub enum Operation {
     Heartbeat,
     /// The resident gives its turn back.
     EndTurn,
-    /// One of the four tools of a turn.
+    /// One of the tools of a turn.
     CallTool,
+    /// The resident waits for wakes at an event stream.
+    WatchWakes,
+    /// The same surface for agents that speak the Model Context Protocol.
+    Mcp,
+    /// An operator looks at a resident's queue.
+    InspectQueue,
     /// This interface, described.
     OpenApi,
     /// Whether the Worker answers.
@@ -59,6 +65,8 @@ pub enum Access {
     Resident,
     /// The token of the turn in question, or the resident's own.
     TurnOrResident,
+    /// An operator.
+    Operator,
 }
 
 impl Access {
@@ -70,6 +78,7 @@ impl Access {
             Self::Public => true,
             Self::Principal => matches!(role, Role::Client | Role::Trusted),
             Self::Resident | Self::TurnOrResident => role == Role::Resident,
+            Self::Operator => role == Role::Operator,
         }
     }
 }
@@ -164,6 +173,8 @@ routes! {
         "The public Agent Card.";
     Get "/extendedAgentCard" => GetExtendedAgentCard as "GetExtendedAgentCard" for Principal:
         "Not supported: the card declares no extended card.";
+    Get "/resident/v1/wakes" => WatchWakes as "WatchWakes" for Resident:
+        "Stream a notice whenever a wake may be taken, over server-sent events.";
     Post "/resident/v1/wakes:take" => TakeWake as "TakeWake" for Resident:
         "Wait for the next wake and take its turn.";
     Post "/resident/v1/turns/{turnId}:heartbeat" => Heartbeat as "Heartbeat" for TurnOrResident:
@@ -172,6 +183,10 @@ routes! {
         "End a turn.";
     Post "/resident/v1/tools/{tool}" => CallTool as "CallTool" for TurnOrResident:
         "Call one of the tools of a turn.";
+    Post "/mcp" => Mcp as "Mcp" for TurnOrResident:
+        "The resident surface over the Model Context Protocol, Streamable HTTP.";
+    Get "/operator/v1/queues/{resident}" => InspectQueue as "InspectQueue" for Operator:
+        "How much waits for a resident, and what its turn is doing.";
     Post "/tasks/{taskId}/pushNotificationConfigs" => PushNotificationConfig
         as "CreateTaskPushNotificationConfig" for Principal:
         "Not supported: the card declares no push notifications.";

@@ -1,7 +1,8 @@
 //! The WakeQueueObject class.
 //!
 //! A waiting resident is a hibernating WebSocket, the doorbell: it holds nothing in memory, and a ring carries nothing.
-//! What it announces is taken by a call of its own, so a resident that is gone is never granted a turn.
+//! What it announces is taken by a call of its own. A resident whose going was not noticed may still be granted a turn
+//! that way: its lease ends it, or its next session does.
 
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
@@ -37,8 +38,8 @@ use crate::runtime::storage::ObjectState;
 /// What a ring says.
 const RING: &str = "ring";
 
-/// The age at which a doorbell is closed if the Worker has not done so, in milliseconds: twice the longest wait.
-const BELL_LIFE_MS: i64 = 120_000;
+/// The age of a last ping at which a doorbell is given up, in milliseconds.
+const BELL_SILENCE_MS: i64 = 120_000;
 
 /// The pause before the alarm is tried again after a fault, in milliseconds.
 const FAULT_PAUSE_MS: i64 = 5_000;
@@ -318,10 +319,12 @@ impl Inner {
     fn let_in(&self, bell: &str) -> Result<Response, JsValue> {
         let now_ms = clock::now_ms();
         for socket in self.state.sockets(None) {
-            let opened_ms = socket
-                .attachment()
-                .and_then(|opened_ms| opened_ms.parse::<i64>().ok());
-            if opened_ms.is_none_or(|opened| now_ms.saturating_sub(opened) > BELL_LIFE_MS) {
+            let seen_ms = self.state.last_ping_ms(&socket).or_else(|| {
+                socket
+                    .attachment()
+                    .and_then(|opened_ms| opened_ms.parse::<i64>().ok())
+            });
+            if seen_ms.is_none_or(|seen| now_ms.saturating_sub(seen) > BELL_SILENCE_MS) {
                 socket.close(1001, "silent");
             }
         }

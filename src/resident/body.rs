@@ -1,5 +1,6 @@
 //! Reading the bodies of the resident surface: each field named where it is wrong.
 
+use durable_objects::commands::principal::TurnOutcome;
 use protocol::error::A2aError;
 use protocol::http::check_content_type;
 use protocol::{ids, json};
@@ -7,8 +8,17 @@ use serde_json::{Map, Value};
 
 use crate::router::Exchange;
 
+/// The longest reason for a failed turn, in bytes.
+const MAX_REASON_BYTES: usize = 4_000;
+
 /// A body's fields. What is not asked for is ignored.
 pub struct Body(Map<String, Value>);
+
+impl From<Map<String, Value>> for Body {
+    fn from(fields: Map<String, Value>) -> Self {
+        Self(fields)
+    }
+}
 
 impl Body {
     /// Reads the request's body; an absent one is an empty object.
@@ -27,6 +37,21 @@ impl Body {
         match json::parse(&body)? {
             Value::Object(fields) => Ok(Self(fields)),
             _ => Err(A2aError::field("body", "must be a JSON object")),
+        }
+    }
+
+    /// How a turn ended: `outcome`, and the `reason` of one that failed.
+    ///
+    /// # Errors
+    /// The field that is wrong.
+    pub fn outcome(&mut self) -> Result<TurnOutcome, A2aError> {
+        let reason = self.text("reason", MAX_REASON_BYTES)?;
+        match self.take("outcome") {
+            Some(Value::String(outcome)) if outcome == "ended" => Ok(TurnOutcome::Ended),
+            Some(Value::String(outcome)) if outcome == "failed" => Ok(TurnOutcome::Failed(
+                reason.unwrap_or_else(|| "no reason given".to_owned()),
+            )),
+            _ => Err(A2aError::field("outcome", "must be ended or failed")),
         }
     }
 

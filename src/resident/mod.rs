@@ -1,9 +1,14 @@
 //! The resident surface: how the agent behind this endpoint takes turns and uses its tools, over HTTP+JSON.
 
 mod body;
+mod queue;
 mod take;
 mod tools;
 mod turn;
+
+pub use body::Body;
+pub use take::wait;
+pub use tools::tool;
 
 use durable_objects::commands::wake_queue::TurnAuthority;
 use protocol::error::{A2aError, Reason};
@@ -11,6 +16,7 @@ use protocol::http::{JSON, PRIVATE_CACHE_CONTROL};
 use protocol::ids;
 use protocol::routes::{Operation, Params};
 
+use crate::mcp;
 use crate::reply::Handled;
 use crate::router::{Caller, Exchange};
 use crate::runtime::response::respond;
@@ -27,6 +33,12 @@ pub async fn handle(
 ) -> Handled {
     match operation {
         Operation::TakeWake => take::take(exchange, caller.resident()).await,
+        Operation::WatchWakes => take::watch(exchange, caller.resident()).await,
+        Operation::Mcp => mcp::handle(exchange, caller).await,
+        Operation::InspectQueue => {
+            let resident = identifier(params, "resident")?;
+            queue::inspect(exchange, &resident).await
+        }
         Operation::Heartbeat => {
             let turn_id = identifier(params, "turnId")?;
             turn::heartbeat(exchange, caller, &turn_id).await
@@ -49,7 +61,7 @@ pub async fn handle(
 
 impl Caller {
     /// The queue that the caller speaks to.
-    fn resident(&self) -> &str {
+    pub fn resident(&self) -> &str {
         match self {
             Self::Credential(credential) => &credential.resident,
             Self::Turn { resident, .. } => resident,

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::body::Body;
 use super::json;
 use crate::config::Config;
-use crate::reply::Handled;
+use crate::reply::{Failure, Handled};
 use crate::router::{Caller, Exchange};
 
 /// The longest response or value, in bytes: what one artifact may hold.
@@ -26,27 +26,15 @@ const MAX_NOTE_BYTES: usize = 4 * 1024;
 /// The most outputs recorded in one call.
 const MAX_OUTPUTS: usize = 64;
 
-/// Calls a tool under the turn that the body names.
+/// Answers a call of a tool under the turn that the body names.
 ///
 /// # Errors
-/// An unknown tool, an invalid body, or `TURN_NOT_LIVE`; nothing is changed then.
+/// As [`tool`].
 pub async fn call(exchange: &Exchange<'_>, caller: &Caller, name: &str) -> Handled {
     let mut body = Body::of(exchange).await?;
     let turn_id = body.identifier("turnId")?;
     let task_id = body.identifier("taskId")?;
-    let authority = caller.authority(&turn_id)?;
-    let tool = read_tool(name, &mut body, &exchange.config)?;
-    let command = CallTool {
-        resident: caller.resident().to_owned(),
-        turn_id,
-        task_id,
-        authority,
-        tool,
-    };
-    let reply = exchange
-        .objects
-        .wake_queue(caller.resident(), command)
-        .await??;
+    let reply = tool(exchange, caller, name, &turn_id, &task_id, body).await?;
     json(&match reply {
         ToolReply::Text(text) => json!({ "text": text }).to_string(),
         ToolReply::Structured { task, request } => {
@@ -55,6 +43,33 @@ pub async fn call(exchange: &Exchange<'_>, caller: &Caller, name: &str) -> Handl
         ToolReply::State(state) => json!({ "state": state }).to_string(),
         ToolReply::Artifact(artifact_id) => json!({ "artifactId": artifact_id }).to_string(),
     })
+}
+
+/// Uses a tool under a turn, with the arguments in `body`.
+///
+/// # Errors
+/// An unknown tool, invalid arguments, or `TURN_NOT_LIVE`; nothing is changed then.
+pub async fn tool(
+    exchange: &Exchange<'_>,
+    caller: &Caller,
+    name: &str,
+    turn_id: &str,
+    task_id: &str,
+    mut body: Body,
+) -> Result<ToolReply, Failure> {
+    let authority = caller.authority(turn_id)?;
+    let tool = read_tool(name, &mut body, &exchange.config)?;
+    let command = CallTool {
+        resident: caller.resident().to_owned(),
+        turn_id: turn_id.to_owned(),
+        task_id: task_id.to_owned(),
+        authority,
+        tool,
+    };
+    Ok(exchange
+        .objects
+        .wake_queue(caller.resident(), command)
+        .await??)
 }
 
 fn read_tool(name: &str, body: &mut Body, config: &Config) -> Result<Tool, A2aError> {

@@ -1,10 +1,8 @@
 //! A turn's signs of life, and its end.
 
-use durable_objects::commands::principal::TurnOutcome;
 use durable_objects::commands::wake_queue::{End, Heartbeat, HeartbeatReply};
 use durable_objects::wake_queue::{disposition_name, turn_bell};
-use protocol::error::A2aError;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::body::Body;
 use super::json;
@@ -14,9 +12,6 @@ use crate::runtime::frames::{Frames, Next};
 
 /// The longest wait for the end of a turn, in milliseconds.
 const MAX_WAIT_MS: u32 = 60_000;
-
-/// The longest reason for a failed turn, in bytes.
-const MAX_REASON_BYTES: usize = 4_000;
 
 /// Renews the lease. With `waitMs` it answers when the turn stops being live, or after that time.
 ///
@@ -66,14 +61,7 @@ async fn beat(
 /// `TURN_NOT_LIVE`, or an invalid body.
 pub async fn end(exchange: &Exchange<'_>, resident: &str, turn_id: &str) -> Handled {
     let mut body = Body::of(exchange).await?;
-    let reason = body.text("reason", MAX_REASON_BYTES)?;
-    let outcome = match body.take("outcome") {
-        Some(Value::String(outcome)) if outcome == "ended" => TurnOutcome::Ended,
-        Some(Value::String(outcome)) if outcome == "failed" => {
-            TurnOutcome::Failed(reason.unwrap_or_else(|| "no reason given".to_owned()))
-        }
-        _ => return Err(A2aError::field("outcome", "must be ended or failed").into()),
-    };
+    let outcome = body.outcome()?;
     let command = End {
         resident: resident.to_owned(),
         turn_id: turn_id.to_owned(),
