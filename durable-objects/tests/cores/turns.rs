@@ -1,6 +1,8 @@
 //! Granting, keeping and ending a turn.
 
-use durable_objects::commands::principal::{Disposition, Grant, PrincipalCommand, TurnOutcome};
+use durable_objects::commands::principal::{
+    Disposition, Grant, PrincipalCommand, Replay, TurnOutcome,
+};
 use durable_objects::commands::wake_queue::{HeartbeatReply, Turn, TurnAuthority};
 
 use crate::support::ask::{complete, question};
@@ -227,7 +229,14 @@ fn an_end_of_an_earlier_turn_that_comes_very_late_changes_nothing() {
     assert_eq!(world.take().delivery, 3);
     assert_eq!(
         world.evidence("ann", &task_id),
-        ["ACCEPTED", "WOKEN", "WOKEN", "WOKEN"]
+        [
+            "ACCEPTED",
+            "WOKEN",
+            "TURN_FAILED",
+            "WOKEN",
+            "TURN_FAILED",
+            "WOKEN"
+        ]
     );
 }
 
@@ -351,6 +360,8 @@ fn the_end_of_a_turn_whose_task_another_queue_has_taken_decides_nothing() {
             turn_id: turn_id.to_owned(),
         })
     };
+    let assigned = PrincipalCommand::Replay(Replay { assigned: true });
+    world.command("ann", Some("other"), assigned).unwrap();
     world.settle();
     world
         .command("ann", Some("other"), grant("turn-of-the-other"))
