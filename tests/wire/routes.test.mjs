@@ -21,7 +21,7 @@ test("an unknown path is 404 as JSON, whatever the method", async () => {
     "/v1/message:send",
     "/acme/message:send",
     "/resident/v1",
-    "/resident/v1/wakes",
+    "/resident/v1/wake",
     "//tasks/t-1",
     "/tasks/t-1/unknown",
     `/${"a".repeat(4000)}`,
