@@ -41,8 +41,9 @@ export class Deployment {
    * @param {object} [options]
    * @param {Record<string, string | undefined>} [options.vars] over the defaults; undefined leaves one out
    * @param {string} [options.entry] the text of a module in front of the built Worker
+   * @param {string} [options.executor] the text of a Worker that is bound as `EXECUTOR`
    */
-  static async start({ vars = {}, entry } = {}) {
+  static async start({ vars = {}, entry, executor } = {}) {
     const folder = keepUntilExit(await mkdtemp(join(tmpdir(), "a2a-test-")));
     const { tokens, document } = credentials();
     const all = { A2A_CREDENTIALS: document, ...vars };
@@ -51,6 +52,8 @@ export class Deployment {
       state: folder,
       vars: set,
       entry: entry === undefined ? undefined : { source: entry },
+      workers: executor === undefined ? undefined : { executor: { module: { source: executor } } },
+      services: executor === undefined ? undefined : { EXECUTOR: "executor" },
     });
     const deployment = new Deployment(folder, tokens, server);
     after(() => deployment.kill());
