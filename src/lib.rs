@@ -13,21 +13,23 @@ mod resident;
 mod router;
 pub mod runtime;
 
-use js_sys::Promise;
 use protocol::error::{A2aError, CONTENT_TYPE};
 use wasm_bindgen::prelude::*;
 
 pub use objects::{PrincipalObject, WakeQueueObject};
 use runtime::env::Env;
-use runtime::promise::promise;
+use runtime::promise::start;
 use runtime::request::Request;
 use runtime::response::{Response, respond};
 use runtime::stream::ExecutionContext;
 
-/// Answers one request.
+/// Answers one request: with a response, or a promise of it where something must be waited for.
+///
+/// # Errors
+/// Where no response can be built: a mistake of ours.
 #[wasm_bindgen]
-pub fn fetch(request: Request, env: Env, context: ExecutionContext) -> Promise {
-    promise(async move {
+pub fn fetch(request: Request, env: Env, context: ExecutionContext) -> Result<JsValue, JsValue> {
+    start(async move {
         let response = router::respond_to(&request, &env, &context).await?;
         Ok(response.into())
     })

@@ -1,16 +1,22 @@
 //! A request's body, read under a cap on its size and on the time it may take.
 
-use js_sys::{Promise, Uint8Array};
+use js_sys::Uint8Array;
 use thiserror::Error;
 use wasm_bindgen::prelude::*;
 
-use super::promise::settled;
+use super::promise::settled_by;
 use super::request::Request;
 
 #[wasm_bindgen(module = "/src/runtime/glue.js")]
 extern "C" {
     #[wasm_bindgen(js_name = readBody)]
-    fn read_body(request: &Request, limit_bytes: f64, deadline_ms: u32) -> Promise;
+    fn read_body(
+        request: &Request,
+        limit_bytes: u32,
+        deadline_ms: u32,
+        settled: &JsValue,
+        slot: u32,
+    );
 }
 
 /// Why a body could not be had. All three are the caller's doing.
@@ -35,8 +41,10 @@ impl Request {
     /// # Errors
     /// [`BodyError`].
     pub async fn body(&self, limit_bytes: u32, deadline_ms: u32) -> Result<Vec<u8>, BodyError> {
-        let Ok(answer) = settled(&read_body(self, f64::from(limit_bytes), deadline_ms)).await
-        else {
+        let outcome = settled_by(|settled, slot| {
+            read_body(self, limit_bytes, deadline_ms, settled, slot);
+        });
+        let Ok(answer) = outcome.await else {
             return Err(BodyError::Aborted);
         };
         match answer.as_f64() {

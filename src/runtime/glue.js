@@ -26,30 +26,29 @@ export function header(request, name) {
 }
 
 /**
- * The body's bytes, or one of the codes above.
+ * Settles with the body's bytes, or with one of the codes above.
  * A declared length over the limit is refused before anything is read; an undeclared one is counted while it is read,
  * and the rest of the stream is cancelled.
  */
-export function readBody(request, limitBytes, deadlineMs) {
+export function readBody(request, limitBytes, deadlineMs, settled, slot) {
   const declared = request.headers.get("content-length");
   if (declared !== null && Number(declared) > limitBytes) {
     discard(request.body);
-    return Promise.resolve(BODY_TOO_LARGE);
+    settled(slot, true, BODY_TOO_LARGE);
+    return;
   }
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, deadlineMs, BODY_STALLED);
-    const bytes = declared === null ? collect(request.body, limitBytes) : request.bytes();
-    bytes.then(
-      (outcome) => {
-        clearTimeout(timer);
-        resolve(outcome);
-      },
-      () => {
-        clearTimeout(timer);
-        resolve(BODY_ABORTED);
-      },
-    );
-  });
+  const timer = setTimeout(settled, deadlineMs, slot, true, BODY_STALLED);
+  const bytes = declared === null ? collect(request.body, limitBytes) : request.bytes();
+  bytes.then(
+    (outcome) => {
+      clearTimeout(timer);
+      settled(slot, true, outcome);
+    },
+    () => {
+      clearTimeout(timer);
+      settled(slot, true, BODY_ABORTED);
+    },
+  );
 }
 
 async function collect(body, limitBytes) {
@@ -137,7 +136,10 @@ export async function countAgainstLimit(limiter, key, deadlineMs) {
   return success;
 }
 
-/** Calls `settled(slot, fulfilled, value)` once, with what the promise came to. */
+/**
+ * Calls `settled(slot, fulfilled, value)` with what the promise came to. Wherever that callback is passed, the first call
+ * for a slot counts and later ones do nothing.
+ */
 export function settle(promise, settled, slot) {
   promise.then(
     (value) => settled(slot, true, value),
@@ -181,6 +183,9 @@ export function instanceLost(tell) {
 
 const DEADLINE = Symbol("deadline");
 
+/** The `failure(…)` of a deadline. */
+const OVERDUE = [true, false, false, ""];
+
 /** Ends with the promise, or rejects with DEADLINE. The timer never outlives the call: it would keep objects awake. */
 function before(deadlineMs, promise) {
   return new Promise((resolve, reject) => {
@@ -198,18 +203,31 @@ function before(deadlineMs, promise) {
   });
 }
 
-/** One command to one object. Rejects with `failure(…)`. */
-export function invoke(objects, name, command, deadlineMs) {
-  return before(deadlineMs, objects.getByName(name).call(command)).catch(rethrow);
-}
-
-function rethrow(error) {
-  throw failure(error);
+/** One command to one object. Settles with its answer, or fails with `failure(…)`. */
+export function invoke(objects, name, command, deadlineMs, settled, slot) {
+  let answer;
+  try {
+    answer = objects.getByName(name).call(command);
+  } catch (error) {
+    settled(slot, false, failure(error));
+    return;
+  }
+  const timer = setTimeout(settled, deadlineMs, slot, false, OVERDUE);
+  answer.then(
+    (text) => {
+      clearTimeout(timer);
+      settled(slot, true, text);
+    },
+    (error) => {
+      clearTimeout(timer);
+      settled(slot, false, failure(error));
+    },
+  );
 }
 
 /** What went wrong between the Worker and an object, as four values that Rust reads in one crossing. */
 function failure(error) {
-  if (error === DEADLINE) return [true, false, false, ""];
+  if (error === DEADLINE) return OVERDUE;
   return [false, error?.retryable === true, error?.overloaded === true, String(error?.message ?? error)];
 }
 

@@ -1,21 +1,23 @@
 //! One command to one object, answered before a deadline.
 
-use js_sys::{Array, Promise};
+use js_sys::Array;
 use thiserror::Error;
 use wasm_bindgen::prelude::*;
 
 use super::env::Namespace;
-use super::promise::settled;
+use super::promise::settled_by;
 
 #[wasm_bindgen(module = "/src/runtime/glue.js")]
 extern "C" {
-    #[wasm_bindgen(catch, js_name = invoke)]
+    #[wasm_bindgen(js_name = invoke)]
     fn invoke_object(
         objects: &Namespace,
         name: &str,
         command: &str,
         deadline_ms: u32,
-    ) -> Result<Promise, JsValue>;
+        settled: &JsValue,
+        slot: u32,
+    );
 }
 
 /// Why an object gave no answer. Whether the command took effect is unknown: only an idempotent one may be repeated.
@@ -43,7 +45,7 @@ impl CallError {
             return Self::Object {
                 retryable: false,
                 overloaded: false,
-                message: "abandoned".to_owned(),
+                message: "no reason given".to_owned(),
             };
         };
         if parts.get(0).is_truthy() {
@@ -67,11 +69,10 @@ pub async fn invoke(
     command: &str,
     deadline_ms: u32,
 ) -> Result<String, CallError> {
-    let call = invoke_object(objects, name, command, deadline_ms)
-        .map_err(|error| CallError::from_js(&error))?;
-    let answer = settled(&call)
-        .await
-        .map_err(|error| CallError::from_js(&error))?;
+    let answer = settled_by(|settled, slot| {
+        invoke_object(objects, name, command, deadline_ms, settled, slot);
+    });
+    let answer = answer.await.map_err(|error| CallError::from_js(&error))?;
     answer.as_string().ok_or_else(|| CallError::Object {
         retryable: false,
         overloaded: false,

@@ -228,6 +228,11 @@ impl Drop for Settled {
 /// Waits for a promise: `Ok` where it was fulfilled, `Err` where it was rejected.
 #[must_use]
 pub fn settled(promise: &Promise) -> Settled {
+    settled_by(|callback, slot| settle(promise, callback, slot))
+}
+
+/// Waits for what a function of `glue.js` brings by calling the callback it is given, with the slot it is given.
+pub(super) fn settled_by(begin: impl FnOnce(&JsValue, u32)) -> Settled {
     let wait = Rc::new(RefCell::new(Wait::default()));
     let slot = EXECUTOR.with(|executor| {
         let slot = executor.next_slot.get();
@@ -235,7 +240,7 @@ pub fn settled(promise: &Promise) -> Settled {
         executor.waits.borrow_mut().insert(slot, Rc::clone(&wait));
         slot
     });
-    SETTLED.with(|callback| settle(promise, callback, slot));
+    SETTLED.with(|callback| begin(callback, slot));
     Settled { slot, wait }
 }
 
