@@ -16,21 +16,34 @@ import { until } from "./until.mjs";
 
 const token = () => randomBytes(24).toString("base64url");
 
+/** Alice and Bob are two principals whose work goes to the resident `default`; Carol's goes to `second`. */
+const SERVED_BY = { alice: "default", bob: "default", carol: "second" };
+
+function newTokens() {
+  const names = [...Object.keys(SERVED_BY), "resident", "second", "operator"];
+  return Object.fromEntries(names.map((name) => [name, token()]));
+}
+
 /**
- * Alice and Bob are two principals whose work goes to the resident `default`; Carol's goes to `second`.
+ * The secret with these tokens.
+ *
+ * @param {Record<string, string>} tokens
+ * @param {Record<string, string>} [servedBy] the resident of each principal
  */
-function credentials() {
-  const tokens = { alice: token(), bob: token(), carol: token(), resident: token(), second: token() };
-  const document = {
+export function credentialsOf(tokens, servedBy = SERVED_BY) {
+  const principals = Object.entries(servedBy).map(([principal, resident]) => ({
+    token: tokens[principal],
+    principal,
+    resident,
+  }));
+  return JSON.stringify({
     credentials: [
-      { token: tokens.alice, principal: "alice" },
-      { token: tokens.bob, principal: "bob" },
-      { token: tokens.carol, principal: "carol", resident: "second" },
+      ...principals,
       { token: tokens.resident, role: "resident" },
       { token: tokens.second, role: "resident", resident: "second" },
+      { token: tokens.operator, principal: "operator", role: "operator" },
     ],
-  };
-  return { tokens, document: JSON.stringify(document) };
+  });
 }
 
 /** The agent on a real workerd. */
@@ -45,23 +58,23 @@ export class Deployment {
    */
   static async start({ vars = {}, entry, executor } = {}) {
     const folder = keepUntilExit(await mkdtemp(join(tmpdir(), "a2a-test-")));
-    const { tokens, document } = credentials();
-    const all = { A2A_CREDENTIALS: document, ...vars };
-    const set = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
-    const server = await serve({
+    const tokens = newTokens();
+    const all = { A2A_CREDENTIALS: credentialsOf(tokens), ...vars };
+    const options = {
       state: folder,
-      vars: set,
+      vars: Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)),
       entry: entry === undefined ? undefined : { source: entry },
       workers: executor === undefined ? undefined : { executor: { module: { source: executor } } },
       services: executor === undefined ? undefined : { EXECUTOR: "executor" },
-    });
-    const deployment = new Deployment(folder, tokens, server);
+    };
+    const deployment = new Deployment(options, tokens, await serve(options));
     after(() => deployment.kill());
     return deployment;
   }
 
-  constructor(folder, tokens, server) {
-    this.folder = folder;
+  constructor(options, tokens, server) {
+    this.options = options;
+    this.folder = options.state;
     this.tokens = tokens;
     this.server = server;
     this.url = server.url;
@@ -75,6 +88,14 @@ export class Deployment {
   /** Starts workerd anew on the same port and storage, after a kill. Another connection may hold the port for a while. */
   restart() {
     return until("workerd starts again", () => this.server.restart().then(() => true));
+  }
+
+  /** Deploys it anew with other vars, on the same port and storage. The log begins anew too. */
+  async redeploy(vars) {
+    await this.server.stop();
+    const { port } = this.server;
+    this.options = { ...this.options, vars: { ...this.options.vars, ...vars } };
+    this.server = await until("workerd starts again", () => serve({ ...this.options, port }));
   }
 
   /** What the deployment has logged, the end of it if that is long. */
