@@ -91,21 +91,24 @@ impl Simulation {
     fn run(&mut self) -> Result<(), String> {
         for step in 0..STEPS {
             self.step = step;
-            self.strikes();
+            self.strikes()?;
             self.happens()?;
             self.check()?;
         }
         self.comes_to_rest()
     }
 
-    fn strikes(&mut self) {
+    fn strikes(&mut self) -> Result<(), String> {
         let Some(sabotage) = self.sabotage else {
-            return;
+            return Ok(());
         };
         if (self.struck.is_none() || sabotage.goes_on()) && sabotage.strike(&mut self.world) {
             self.note(&format!("sabotage: {sabotage:?}"));
             self.struck.get_or_insert(self.step);
+            // Before anything else happens, which might hide it.
+            self.check()?;
         }
+        Ok(())
     }
 
     fn check(&mut self) -> Result<(), String> {
@@ -220,9 +223,6 @@ impl Simulation {
     }
 
     fn round(&mut self, anew: bool) -> Result<(), String> {
-        if self.sabotage == Some(Sabotage::LoseWakes) {
-            self.strikes();
-        }
         for index in 0..self.residents.len() {
             self.works_off(index, anew)?;
         }

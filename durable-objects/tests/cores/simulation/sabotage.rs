@@ -45,15 +45,19 @@ impl Sabotage {
         Self::LoseFrames,
     ];
 
-    /// The number of the invariant it breaks.
-    pub fn breaks(self) -> char {
+    /// The numbers of the invariants it may be seen to break.
+    pub fn breaks(self) -> &'static [char] {
         match self {
-            Self::LoseWakes | Self::ForgetKeys => '1',
-            Self::RepeatHistory => '2',
-            Self::ReviveTerminal | Self::TurnBackTime => '3',
-            Self::ShareAuthority | Self::ForgetTurn => '4',
-            Self::DeliverOften | Self::Overfill => '5',
-            Self::LoseFrames => '6',
+            Self::LoseWakes => &['1'],
+            // A caller that tries again before anyone looks gets a second task.
+            Self::ForgetKeys => &['1', '2'],
+            Self::RepeatHistory => &['2'],
+            Self::ReviveTerminal | Self::TurnBackTime => &['3'],
+            Self::ShareAuthority => &['4'],
+            // Where the tool was refused all the same, the end of the turn is never told.
+            Self::ForgetTurn => &['4', '1'],
+            Self::DeliverOften | Self::Overfill => &['5'],
+            Self::LoseFrames => &['6'],
         }
     }
 
@@ -66,13 +70,8 @@ impl Sabotage {
     pub fn strike(self, world: &mut World) -> bool {
         match self {
             Self::LoseWakes => {
-                world.in_flight.retain(|message| {
-                    !matches!(message, Message::Request { body, .. } if body.contains("Notify"))
-                });
-                changes_any(
-                    world,
-                    "DELETE FROM outbox WHERE notice LIKE '%wake%' OR notice LIKE '%Wake%' RETURNING 'x'",
-                )
+                world.loses_notices = true;
+                world.lost_notices > 0
             }
             Self::ForgetKeys => changes_any(
                 world,
@@ -101,13 +100,16 @@ impl Sabotage {
             ),
             Self::ShareAuthority => share_authority(world),
             Self::ForgetTurn => {
-                let acts = world.in_flight.iter().any(|message| {
+                let tool = world.in_flight.iter().position(|message| {
                     matches!(message, Message::Request { body, .. } if body.contains("\"Complete\""))
                 });
-                acts && world
-                    .queues
-                    .values()
-                    .any(|queue| changes(&queue.store, "DELETE FROM turn RETURNING 'x'"))
+                if let Some(tool) = tool {
+                    for queue in world.queues.values() {
+                        changes(&queue.store, "DELETE FROM turn RETURNING 'x'");
+                    }
+                    world.deliver(tool);
+                }
+                !world.strays.is_empty()
             }
             Self::DeliverOften => changes_any(
                 world,

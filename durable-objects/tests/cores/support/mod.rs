@@ -33,7 +33,7 @@ use durable_objects::effects::OwedNotice;
 use durable_objects::environment::Environment;
 use durable_objects::error::CoreError;
 use durable_objects::principal;
-use durable_objects::storage::Transactional;
+use durable_objects::storage::{Store, Transactional};
 use durable_objects::wake_queue::{Due, Ending, Run, Step, WakeQueue};
 use protocol::error::A2aError;
 
@@ -90,6 +90,9 @@ pub struct World {
     /// For a test of the tests: no frame reaches its watchers, and how many did not.
     pub loses_frames: bool,
     pub lost_frames: u32,
+    /// For a test of the tests: no notice leaves its outbox, which forgets it; and how many were lost.
+    pub loses_notices: bool,
+    pub lost_notices: u32,
     answers: BTreeMap<Ticket, Answer>,
     next_ticket: Ticket,
     ids: Counter,
@@ -108,6 +111,8 @@ impl World {
             dies_after_commit: false,
             loses_frames: false,
             lost_frames: 0,
+            loses_notices: false,
+            lost_notices: 0,
             answers: BTreeMap::new(),
             next_ticket: 0,
             ids: Counter::default(),
@@ -169,7 +174,25 @@ impl World {
         Ok(reply)
     }
 
+    fn lose_notices(&mut self, principal: &str, notices: &[OwedNotice]) {
+        for owed in notices {
+            let object = &self.principals[principal];
+            object
+                .store
+                .execute(
+                    "DELETE FROM outbox WHERE outbox_id = ?1",
+                    &[owed.outbox_id.into()],
+                )
+                .unwrap();
+            self.lost_notices += 1;
+        }
+    }
+
     fn deliver_notices(&mut self, principal: &str, notices: Vec<OwedNotice>) {
+        if self.loses_notices {
+            self.lose_notices(principal, &notices);
+            return;
+        }
         let mut by_queue: BTreeMap<String, Vec<OwedNotice>> = BTreeMap::new();
         for owed in notices {
             by_queue
