@@ -15,10 +15,11 @@ pub const MAX_ORIGIN_BYTES: usize = 300;
 
 /// The request headers that a page may set: those that clients of this endpoint send.
 pub const ALLOW_HEADERS: &str = "Authorization, Content-Type, A2A-Version, A2A-Extensions, Accept, Last-Event-ID, \
-                                 If-None-Match, If-Modified-Since, X-Request-Id, traceparent";
+                                 If-None-Match, If-Modified-Since, X-Request-Id, traceparent, Mcp-Session-Id, \
+                                 MCP-Protocol-Version";
 /// The response headers that a page may read, beside those that every page may.
 pub const EXPOSE_HEADERS: &str =
-    "A2A-Extensions, ETag, Retry-After, WWW-Authenticate, X-Request-Id";
+    "A2A-Extensions, ETag, Retry-After, WWW-Authenticate, X-Request-Id, Mcp-Session-Id";
 /// How long a browser may keep a preflight's answer, in seconds: two hours, the most that any browser keeps it.
 pub const MAX_AGE_S: &str = "7200";
 

@@ -235,7 +235,7 @@ impl Credentials {
             .map(|entry| &entry.credential)
     }
 
-    /// The principals whose work goes to that queue, without repeats, in the secret's order.
+    /// The principals whose work goes to that queue, without repeats, in the secret's order. An operator has none.
     #[must_use]
     pub fn principals_of(&self, resident: &str) -> Vec<String> {
         let mut seen = HashSet::new();
@@ -243,7 +243,8 @@ impl Credentials {
             .iter()
             .map(|entry| &entry.credential)
             .filter(|credential| {
-                credential.role != Role::Resident && credential.resident == resident
+                !matches!(credential.role, Role::Resident | Role::Operator)
+                    && credential.resident == resident
             })
             .filter_map(|credential| credential.principal.clone())
             .filter(|principal| seen.insert(principal.clone()))

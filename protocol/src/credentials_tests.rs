@@ -57,6 +57,21 @@ fn a_token_stands_for_its_principal_role_and_resident() {
 }
 
 #[test]
+fn a_resident_serves_every_principal_that_names_it_and_no_operator() {
+    let credentials = parse(json!({"credentials": [
+        {"token": ALICE, "principal": "alice"},
+        {"token": "another-token-of-alice-0123", "principal": "alice"},
+        {"token": "source-token-0123456789", "principal": "slack", "role": "source"},
+        {"token": "carols-token-0123456789", "principal": "carol", "resident": "gpu"},
+        {"token": "operator-token-0123456789", "principal": "ops", "role": "operator"},
+        {"token": RESIDENT, "role": "resident"},
+    ]}))
+    .unwrap();
+    assert_eq!(credentials.principals_of("default"), ["alice", "slack"]);
+    assert_eq!(credentials.principals_of("gpu"), ["carol"]);
+}
+
+#[test]
 fn an_unknown_token_stands_for_nothing() {
     let credentials =
         parse(json!({"credentials": [{"token": ALICE, "principal": "alice"}]})).unwrap();

@@ -130,14 +130,14 @@ fn responses(route: &Route, description: &Description) -> Value {
             "200",
             json!({"description": "Done.", "content": content(media_type, reference("schemas", schema))}),
         ),
-        Answer::Stream => (
+        Answer::Stream(frame) => (
             "200",
             json!({
-                "description": "Frames `data: {json}`, each a StreamResponse.",
+                "description": format!("Frames `data: {{json}}`, each a {frame}."),
                 "content": content(sse::CONTENT_TYPE, json!({
                     "type": "string",
                     "contentMediaType": JSON,
-                    "contentSchema": reference("schemas", "StreamResponse"),
+                    "contentSchema": reference("schemas", frame),
                 })),
             }),
         ),
@@ -152,6 +152,12 @@ fn responses(route: &Route, description: &Description) -> Value {
         responses.insert(
             "204".into(),
             json!({"description": "No wake came in time."}),
+        );
+    }
+    if route.operation == Operation::Mcp {
+        responses.insert(
+            "202".into(),
+            json!({"description": "The message wants no answer."}),
         );
     }
     if matches!(route.operation, Operation::AgentCard | Operation::OpenApi) {
@@ -172,8 +178,8 @@ struct Body {
 enum Answer {
     /// A body of this media type and schema.
     Json(&'static str, &'static str),
-    /// A stream of frames.
-    Stream,
+    /// A stream of frames of this schema.
+    Stream(&'static str),
     /// Some JSON object.
     Object,
     /// Nothing but this error.
@@ -218,9 +224,11 @@ fn describe(route: &Route) -> Description {
             body("SendMessageRequest", true),
             Answer::Json(A2A_JSON, "SendMessageResponse"),
         ),
-        Operation::SendStreamingMessage => {
-            a2a(NEGOTIATED, body("SendMessageRequest", true), Answer::Stream)
-        }
+        Operation::SendStreamingMessage => a2a(
+            NEGOTIATED,
+            body("SendMessageRequest", true),
+            Answer::Stream("StreamResponse"),
+        ),
         Operation::GetTask => a2a(
             &["HistoryLength", "A2aVersion", "A2aExtensions"],
             None,
@@ -251,7 +259,7 @@ fn describe(route: &Route) -> Description {
                 Method::Post => body("TaskRequest", false),
                 _ => None,
             };
-            a2a(NEGOTIATED, body, Answer::Stream)
+            a2a(NEGOTIATED, body, Answer::Stream("StreamResponse"))
         }
         Operation::PushNotificationConfig => a2a(NEGOTIATED, None, Answer::Never("501")),
         Operation::GetExtendedAgentCard => a2a(NEGOTIATED, None, Answer::Never("400")),
@@ -263,11 +271,11 @@ fn describe(route: &Route) -> Description {
             tag: "resident",
             parameters: &[],
             body: None,
-            answer: Answer::Stream,
+            answer: Answer::Stream("WakeNotice"),
         },
         Operation::Mcp => Description {
             tag: "resident",
-            parameters: &[],
+            parameters: &["McpSessionId", "McpProtocolVersion"],
             body: body("McpMessage", true),
             answer: Answer::Object,
         },
@@ -285,7 +293,7 @@ fn describe(route: &Route) -> Description {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ids, message, part, query, send, state};
+    use crate::{ids, mcp, message, part, query, send, state};
     use std::collections::HashSet;
 
     fn parsed() -> Value {
@@ -382,6 +390,13 @@ mod tests {
             let security = operation["security"].as_array().unwrap();
             assert_eq!(security.is_empty(), public, "{method} {path}");
         }
+    }
+
+    #[test]
+    fn the_versions_of_mcp_are_those_that_are_spoken() {
+        let document = parsed();
+        let versions = &document["components"]["parameters"]["McpProtocolVersion"]["schema"];
+        assert_eq!(versions["enum"], json!(mcp::VERSIONS));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 mod call;
 
 use protocol::credentials::is_turn_token;
-use protocol::error::A2aError;
+use protocol::error::{A2aError, Reason};
 use protocol::http::{JSON, PRIVATE_CACHE_CONTROL};
 use protocol::ids;
 use protocol::mcp::{self, Message, RpcError, tools};
@@ -20,6 +20,7 @@ use crate::runtime::response::respond;
 /// # Errors
 /// What is wrong with the request around the message; what is wrong with the message is a JSON-RPC error.
 pub async fn handle(exchange: &Exchange<'_>, caller: &Caller) -> Handled {
+    check_origin(exchange)?;
     let body = exchange.body().await?;
     protocol::http::check_content_type(
         exchange.request.header("content-type").as_deref(),
@@ -31,11 +32,8 @@ pub async fn handle(exchange: &Exchange<'_>, caller: &Caller) -> Handled {
     };
     let version = exchange.request.header(mcp::VERSION_HEADER);
     if !mcp::speaks(version.as_deref()) {
-        return Err(A2aError::field(
-            mcp::VERSION_HEADER,
-            format!("must be one of {}", mcp::VERSIONS.join(", ")),
-        )
-        .into());
+        let error = RpcError::new(message.id(), mcp::INVALID_REQUEST, mcp::version_refusal());
+        return answer(400, &[], &error.to_json());
     }
     let Message::Request { id, method, params } = message else {
         return Ok(respond(202, &[("cache-control", "no-store")], None)?);
@@ -66,6 +64,20 @@ pub async fn handle(exchange: &Exchange<'_>, caller: &Caller) -> Handled {
         Ok(result) => answer(200, &[], &mcp::result(&id, &result)),
         Err((code, message)) => answer(200, &[], &RpcError::new(id, code, message).to_json()),
     }
+}
+
+/// Refuses a web page that the deployment doesn't allow, as MCP asks of every server (*Streamable HTTP*, *Security
+/// Warning*): a name that a stranger points at this server would let his page speak to it as its own.
+fn check_origin(exchange: &Exchange<'_>) -> Result<(), A2aError> {
+    let origin = exchange.head.page_origin.as_deref();
+    let allowed = &exchange.config.allowed_origins;
+    if origin.is_none() || allowed.allow(&exchange.line.path, origin).is_some() {
+        return Ok(());
+    }
+    Err(A2aError::new(
+        Reason::PermissionDenied,
+        "web pages of this origin may not call: A2A_ALLOWED_ORIGINS names those that may",
+    ))
 }
 
 /// Begins a session: the resident session under which wakes are taken.

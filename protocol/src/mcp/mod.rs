@@ -98,6 +98,15 @@ pub fn result(id: &Value, result: &Value) -> String {
 }
 
 impl Message {
+    /// The id that an answer repeats; null where none is wanted.
+    #[must_use]
+    pub fn id(&self) -> Value {
+        match self {
+            Self::Request { id, .. } => id.clone(),
+            Self::Notification => Value::Null,
+        }
+    }
+
     /// Reads a body: one message, never a batch (dropped by version 2025-06-18).
     ///
     /// # Errors
@@ -177,6 +186,12 @@ pub fn initialized(requested: Option<&str>, server_version: &str, instructions: 
     })
 }
 
+/// What is said to a request in another version.
+#[must_use]
+pub fn version_refusal() -> String {
+    format!("{VERSION_HEADER} must be one of {}", VERSIONS.join(", "))
+}
+
 /// Whether a request's version header is one that is spoken. Absent, it is: the client spoke before versions were sent.
 #[must_use]
 pub fn speaks(version: Option<&str>) -> bool {
@@ -221,6 +236,19 @@ mod tests {
         assert_eq!(
             refused(r#"{"jsonrpc": "2.0", "id": 1, "method": "x", "params": []}"#),
             INVALID_PARAMS
+        );
+    }
+
+    #[test]
+    fn only_what_wants_an_answer_has_an_id_to_repeat() {
+        let id_of = |body: &str| Message::parse(body.as_bytes()).unwrap().id();
+        assert_eq!(
+            id_of(r#"{"jsonrpc": "2.0", "id": "a", "method": "ping"}"#),
+            "a"
+        );
+        assert_eq!(
+            id_of(r#"{"jsonrpc": "2.0", "method": "ping"}"#),
+            Value::Null
         );
     }
 
