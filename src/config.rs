@@ -7,10 +7,15 @@ use std::rc::Rc;
 use protocol::card::{self, CardError, Identity, Vars};
 use protocol::cors::AllowedOrigins;
 use protocol::credentials::Credentials;
+use protocol::credentials::DEFAULT_RESIDENT;
 use protocol::error::A2aError;
+use protocol::http::is_outbound_url;
+use protocol::ids::is_identifier;
 use protocol::manifest::{self, Workflow};
+use protocol::push::MIN_SECRET_BYTES;
 use protocol::time;
 
+use crate::runtime::ai::Ai;
 use crate::runtime::clock;
 use crate::runtime::env::Env;
 use crate::runtime::log;
@@ -57,6 +62,10 @@ pub struct Config {
     pub max_open_tasks: u32,
     /// Watchers that one principal may have open at once.
     pub max_watchers: u32,
+    /// Where the resident is told of wakes, where the deployment pushes them.
+    pub push: Option<Push>,
+    /// The model that is a resident, where one is.
+    pub model: Option<Model>,
     /// The pause between two comments of a stream, in milliseconds.
     pub tick_ms: u32,
 }
@@ -75,6 +84,37 @@ impl Config {
             Err(_) => Err(A2aError::internal()),
         }
     }
+}
+
+/// Where wakes are pushed to (`A2A_PUSH_URL`, and the secret `A2A_PUSH_SECRET`).
+pub struct Push {
+    /// An https URL, or http on loopback.
+    pub url: String,
+    /// What the pushes are signed with.
+    pub secret: String,
+}
+
+/// The model that runs the turns of one resident (`RESIDENT_MODEL` and what goes with it).
+pub struct Model {
+    /// The resident whose turns it runs (`RESIDENT_MODEL_RESIDENT`).
+    pub resident: String,
+    /// Its name (`RESIDENT_MODEL_NAME`).
+    pub name: String,
+    /// Where it is asked.
+    pub endpoint: ModelEndpoint,
+}
+
+/// Where a model is asked.
+pub enum ModelEndpoint {
+    /// An OpenAI-compatible chat completions endpoint, with the secret `RESIDENT_MODEL_KEY` as bearer where it is set.
+    Url {
+        /// An https URL, or http on loopback.
+        url: String,
+        /// The key.
+        key: Option<String>,
+    },
+    /// The Workers AI binding `AI`.
+    WorkersAi(Ai),
 }
 
 thread_local! {
@@ -119,6 +159,8 @@ fn read(env: &Env) -> Config {
         blocking_timeout_ms: milliseconds(env, "A2A_BLOCKING_TIMEOUT_MS", BLOCKING_TIMEOUT_MS),
         max_open_tasks: whole(env, "A2A_MAX_OPEN_TASKS", MAX_OPEN_TASKS, 1..=1_000_000),
         max_watchers: whole(env, "A2A_MAX_WATCHERS", MAX_WATCHERS, 1..=32_000),
+        push: push(env),
+        model: model(env),
         tick_ms: milliseconds(env, "A2A_TICK_MS", TICK_MS),
     }
 }
@@ -192,6 +234,59 @@ fn workflow(env: &Env) -> Option<Workflow> {
             )
         })
         .ok()
+}
+
+fn push(env: &Env) -> Option<Push> {
+    let url = set(env, "A2A_PUSH_URL")?;
+    let secret = env.var("A2A_PUSH_SECRET").unwrap_or_default();
+    if !is_outbound_url(&url) {
+        return malformed("A2A_PUSH_URL", "an https URL, or http on loopback");
+    }
+    if secret.len() < MIN_SECRET_BYTES {
+        return malformed("A2A_PUSH_SECRET", "a secret of at least 16 bytes");
+    }
+    Some(Push { url, secret })
+}
+
+fn model(env: &Env) -> Option<Model> {
+    let endpoint = set(env, "RESIDENT_MODEL")?;
+    let Some(name) = set(env, "RESIDENT_MODEL_NAME") else {
+        return malformed("RESIDENT_MODEL_NAME", "the model's name");
+    };
+    let resident =
+        set(env, "RESIDENT_MODEL_RESIDENT").unwrap_or_else(|| DEFAULT_RESIDENT.to_owned());
+    if !is_identifier(&resident) {
+        return malformed("RESIDENT_MODEL_RESIDENT", "the name of a resident");
+    }
+    let endpoint = if endpoint == "ai" {
+        match env.ai("AI") {
+            Some(ai) => ModelEndpoint::WorkersAi(ai),
+            None => return malformed("RESIDENT_MODEL", "a URL, or `ai` with the binding AI"),
+        }
+    } else if is_outbound_url(&endpoint) {
+        ModelEndpoint::Url {
+            url: endpoint,
+            key: set(env, "RESIDENT_MODEL_KEY"),
+        }
+    } else {
+        return malformed("RESIDENT_MODEL", "an https URL, http on loopback, or `ai`");
+    };
+    Some(Model {
+        resident,
+        name,
+        endpoint,
+    })
+}
+
+fn set(env: &Env, name: &str) -> Option<String> {
+    let value = env.var(name)?;
+    let value = value.trim();
+    (!value.is_empty()).then(|| value.to_owned())
+}
+
+fn malformed<T>(var: &str, expected: &str) -> Option<T> {
+    log::error("var_malformed", &[("var", var), ("expected", expected)]);
+    None
 }
 
 fn milliseconds(env: &Env, name: &str, default: u32) -> u32 {

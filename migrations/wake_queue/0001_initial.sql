@@ -66,3 +66,15 @@ CREATE TABLE principals (
 ) WITHOUT ROWID;
 
 CREATE INDEX principals_to_replay ON principals (replay_due_ms) WHERE replay_due_ms IS NOT NULL;
+
+-- Wakes that the resident is still to be told of, where the deployment pushes them. attempts counts the tries begun.
+CREATE TABLE pushes (
+  principal TEXT NOT NULL,
+  activation_id INTEGER NOT NULL,
+  task_id TEXT NOT NULL,
+  due_ms INTEGER NOT NULL,
+  attempts INTEGER NOT NULL,
+  PRIMARY KEY (principal, activation_id)
+) WITHOUT ROWID;
+
+CREATE INDEX pushes_by_time ON pushes (due_ms);

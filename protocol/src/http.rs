@@ -69,6 +69,26 @@ pub fn is_uri(text: &str) -> bool {
     })
 }
 
+/// Whether the deployment may send something of its own there: an absolute https URL, or http to loopback, without a
+/// user in it.
+#[must_use]
+pub fn is_outbound_url(url: &str) -> bool {
+    let (rest, loopback_only) = match (url.strip_prefix("https://"), url.strip_prefix("http://")) {
+        (Some(rest), _) => (rest, false),
+        (None, Some(rest)) => (rest, true),
+        (None, None) => return false,
+    };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = match authority.strip_prefix('[') {
+        Some(address) => address.split(']').next().unwrap_or_default(),
+        None => authority.split(':').next().unwrap_or_default(),
+    };
+    is_uri(url)
+        && !authority.contains('@')
+        && !host.is_empty()
+        && (!loopback_only || matches!(host, "127.0.0.1" | "localhost" | "::1"))
+}
+
 /// Percent-decodes a path segment. `None` when an escape is broken or the result is no UTF-8.
 #[must_use]
 pub fn decode_segment(segment: &str) -> Option<Cow<'_, str>> {
@@ -120,6 +140,29 @@ pub fn check_content_type(header: Option<&str>, body_is_empty: bool) -> Result<(
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn what_the_deployment_sends_goes_encrypted_or_stays_on_the_machine() {
+        for url in [
+            "https://push.example/a?b",
+            "http://127.0.0.1:8080/x",
+            "http://localhost/",
+            "http://[::1]:1/",
+        ] {
+            assert!(is_outbound_url(url), "{url}");
+        }
+        for url in [
+            "",
+            "https://",
+            "http://push.example/",
+            "http://127.0.0.1.example/",
+            "https://user@push.example/",
+            "ftp://push.example/",
+            "https://push example/",
+        ] {
+            assert!(!is_outbound_url(url), "{url}");
+        }
+    }
 
     #[test]
     fn a_url_is_split_into_its_raw_path_and_query() {

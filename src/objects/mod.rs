@@ -3,7 +3,9 @@
 
 mod alarm;
 mod execution;
+mod model;
 mod principal;
+mod push;
 mod wake_queue;
 
 pub use execution::EXECUTOR_TIMEOUT_MS;

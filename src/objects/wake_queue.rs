@@ -4,6 +4,7 @@
 //! What it announces is taken by a call of its own. A resident whose going was not noticed may still be granted a turn
 //! that way: its lease ends it, or its next session does.
 
+use std::cell::Cell;
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 
@@ -14,7 +15,7 @@ use durable_objects::commands::wake_queue::{
 use durable_objects::effects::Effects;
 use durable_objects::error::CoreError;
 use durable_objects::storage::{StoreError, Transactional, migrations};
-use durable_objects::wake_queue::{Due, Ending, Run, Step, WakeQueue};
+use durable_objects::wake_queue::{Due, DuePush, Ending, Run, Step, WAKE_BELL, WakeQueue};
 use js_sys::Promise;
 use protocol::error::{A2aError, Reason};
 use serde::Serialize;
@@ -22,13 +23,15 @@ use wasm_bindgen::prelude::*;
 
 use super::alarm::Alarm;
 use super::{accepted, answer, fault, with_environment, write_log};
+use super::{model, push};
 use crate::calls::{self, Objects};
-use crate::config;
+use crate::config::{self, Config};
 use crate::runtime::clock;
 use crate::runtime::env::Env;
 use crate::runtime::log;
 use crate::runtime::object_call::CallError;
 use crate::runtime::promise::promise;
+use crate::runtime::random;
 use crate::runtime::request::Request;
 use crate::runtime::response::{Response, respond};
 use crate::runtime::sockets::WebSocket;
@@ -48,12 +51,16 @@ const FAULT_PAUSE_MS: i64 = 5_000;
 #[wasm_bindgen]
 pub struct WakeQueueObject(AssertUnwindSafe<Rc<Inner>>);
 
-struct Inner {
+pub(super) struct Inner {
     state: ObjectState,
     database: Database,
-    objects: Rc<Objects>,
+    pub(super) objects: Rc<Objects>,
     alarm: Alarm,
     lease_ms: i64,
+    config: Rc<Config>,
+    /// The session under which a model takes this queue's turns, where one does.
+    model_session: String,
+    model_works: Cell<bool>,
 }
 
 #[wasm_bindgen]
@@ -73,9 +80,16 @@ impl WakeQueueObject {
                 objects: Objects::of(env),
                 alarm: Alarm::new(&storage),
                 lease_ms: config::lease_ms(env),
+                config: config::of(env),
+                model_session: random::uuid_v4().to_string(),
+                model_works: Cell::new(false),
                 state: state.clone(),
             };
             inner.run("", |queue| queue.started())?;
+            if inner.config.model.is_some() {
+                // What waits may have been waiting for a former life: the alarm looks.
+                inner.alarm.no_later_than(clock::now_ms())?;
+            }
             Ok(inner)
         };
         let inner = start().map_err(|error| fault("object_not_started", &error.to_string()))?;
@@ -94,7 +108,9 @@ impl WakeQueueObject {
         match command {
             WakeQueueCommand::Notify(notify) => {
                 let outcome = inner.run(&notify.resident, |queue| queue.notify(&notify));
-                Ok(answer_of(outcome)?.into())
+                let answer = answer_of(outcome)?;
+                Inner::let_model_work(&inner, &notify.resident);
+                Ok(answer.into())
             }
             WakeQueueCommand::Heartbeat(heartbeat) => {
                 let outcome = inner.run("", |queue| queue.heartbeat(&heartbeat));
@@ -139,6 +155,8 @@ impl WakeQueueObject {
         let inner = Rc::clone(&self.0);
         promise(async move {
             inner.alarm.gone_off();
+            let resident = inner.state.name().unwrap_or_default();
+            Inner::let_model_work(&inner, &resident);
             if let Err(error) = inner.do_what_is_due().await {
                 log::error("alarm_failed", &[("reason", &error.to_string())]);
                 let again_ms = clock::now_ms().saturating_add(FAULT_PAUSE_MS);
@@ -169,19 +187,15 @@ impl WakeQueueObject {
 
 impl Inner {
     /// Runs one command of the core in a transaction and carries out its effects.
-    fn run<T>(
+    pub(super) fn run<T>(
         &self,
         resident: &str,
         command: impl FnOnce(WakeQueue<'_, Database>) -> Run<T>,
     ) -> Result<T, CoreError> {
         let (answer, effects) = self.database.transaction(|database| {
             with_environment(|environment| {
-                command(WakeQueue::new(
-                    database,
-                    environment,
-                    resident,
-                    self.lease_ms,
-                ))
+                let queue = WakeQueue::new(database, environment, resident, self.lease_ms);
+                command(queue.pushing(self.config.push.is_some()))
             })
         })?;
         self.carry_out(&effects)?;
@@ -199,7 +213,7 @@ impl Inner {
         Ok(())
     }
 
-    async fn take(&self, take: &Take) -> Result<TakeReply, CoreError> {
+    pub(super) async fn take(&self, take: &Take) -> Result<TakeReply, CoreError> {
         let mut step = self.run(&take.resident, |queue| queue.take(take))?;
         loop {
             match step {
@@ -234,7 +248,7 @@ impl Inner {
         }
     }
 
-    async fn end(&self, end: &End) -> Result<Disposition, CoreError> {
+    pub(super) async fn end(&self, end: &End) -> Result<Disposition, CoreError> {
         let ending = self.run(&end.resident, |queue| queue.end(end))?;
         match self.report(&end.resident, ending).await? {
             Some(disposition) => Ok(disposition),
@@ -299,6 +313,7 @@ impl Inner {
                 Due::End(ending) => {
                     self.report(&resident, ending).await?;
                 }
+                Due::Push(due) => self.push(&resident, due).await?,
                 Due::Replay { principal, replay } => {
                     let answer = self
                         .objects
@@ -316,6 +331,69 @@ impl Inner {
         Ok(())
     }
 
+    fn rings_already(&self, bell: &str) -> Result<bool, StoreError> {
+        with_environment(|environment| {
+            WakeQueue::new(&self.database, environment, "", self.lease_ms).rings_already(bell)
+        })
+    }
+
+    async fn push(&self, resident: &str, due: DuePush) -> Result<(), CoreError> {
+        match (due, &self.config.push) {
+            (DuePush::Tell(wake), Some(to)) => {
+                let delivered = push::push(to, resident).await;
+                self.run(resident, |queue| queue.pushed(&wake, delivered))
+            }
+            // Pushing was switched off: the wakes wait to be taken, as all do.
+            (DuePush::Tell(wake), None) => self.run(resident, |queue| queue.pushed(&wake, true)),
+            (DuePush::Fail { principal, report }, _) => {
+                let activation_id = report.activation_id;
+                let recorded = self
+                    .objects
+                    .principal(&principal, resident, report)
+                    .await
+                    .into_answer("wake_failed_not_recorded");
+                match recorded {
+                    Ok(_) => self.run(resident, |queue| {
+                        queue.wake_failed(&principal, activation_id)
+                    }),
+                    Err(Unanswered) => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// Has the model work on what waits, if a model is this queue's resident and is not at work already.
+    fn let_model_work(this: &Rc<Self>, resident: &str) {
+        let is_its_queue = |config: &Config| {
+            config
+                .model
+                .as_ref()
+                .is_some_and(|model| model.resident == resident)
+        };
+        if !is_its_queue(&this.config) || this.model_works.replace(true) {
+            return;
+        }
+        let inner = Rc::clone(this);
+        let work = promise(async move {
+            if let Some(model) = &inner.config.model {
+                loop {
+                    model::work(&inner, &inner.config, model, &inner.model_session).await;
+                    inner.model_works.set(false);
+                    // What came while the model was still at work, and was left to it.
+                    if !inner.rings_already(WAKE_BELL).unwrap_or(false)
+                        || inner.model_works.replace(true)
+                    {
+                        break;
+                    }
+                }
+            }
+            Ok(JsValue::UNDEFINED)
+        });
+        if let Err(error) = this.state.wait_until(&work) {
+            log::error("model_not_kept", &[("reason", &error.to_string())]);
+        }
+    }
+
     fn let_in(&self, bell: &str) -> Result<Response, JsValue> {
         let now_ms = clock::now_ms();
         for socket in self.state.sockets(None) {
@@ -328,10 +406,9 @@ impl Inner {
                 socket.close(1001, "silent");
             }
         }
-        let missed = with_environment(|environment| {
-            WakeQueue::new(&self.database, environment, "", self.lease_ms).rings_already(bell)
-        })
-        .map_err(|error| fault("storage_failed", &error.to_string()))?;
+        let missed = self
+            .rings_already(bell)
+            .map_err(|error| fault("storage_failed", &error.to_string()))?;
         let accepted = self.state.accept(&[bell], Some(&now_ms.to_string()))?;
         if missed {
             accepted.socket.send(RING);

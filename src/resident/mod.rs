@@ -8,7 +8,7 @@ mod turn;
 
 pub use body::Body;
 pub use take::wait;
-pub use tools::tool;
+pub use tools::{read_tool, tool};
 
 use durable_objects::commands::wake_queue::TurnAuthority;
 use protocol::error::{A2aError, Reason};

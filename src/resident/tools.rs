@@ -72,7 +72,11 @@ pub async fn tool(
         .await??)
 }
 
-fn read_tool(name: &str, body: &mut Body, config: &Config) -> Result<Tool, A2aError> {
+/// Reads a tool's arguments.
+///
+/// # Errors
+/// An unknown tool, or an argument that is wrong.
+pub fn read_tool(name: &str, body: &mut Body, config: &Config) -> Result<Tool, A2aError> {
     match name {
         "a2a_read_task" => read(body),
         "a2a_complete_task" => complete(body, config),

@@ -12,6 +12,7 @@
 //! `shell.mjs` is the module that workerd loads: it hands each event to the Rust exports and rebuilds the instance
 //! after a trap.
 
+pub mod ai;
 pub mod body;
 pub mod clock;
 pub mod env;
@@ -19,6 +20,7 @@ pub mod frames;
 pub mod instance;
 pub mod log;
 pub mod object_call;
+pub mod post;
 pub mod promise;
 pub mod random;
 pub mod rate_limiter;

@@ -37,6 +37,8 @@ pub enum PrincipalCommand {
     UseTool(UseTool),
     /// See [`Replay`].
     Replay(Replay),
+    /// See [`WakeFailed`].
+    WakeFailed(WakeFailed),
 }
 
 impl PrincipalCommand {
@@ -337,6 +339,19 @@ pub struct Replay {
     pub assigned: bool,
 }
 
+/// A queue could not tell its resident of a wake, three times: the wake has failed.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct WakeFailed {
+    /// The activation.
+    pub activation_id: i64,
+    /// Its task.
+    pub task_id: String,
+}
+
+/// It is recorded.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Recorded {}
+
 /// What a [`Replay`] found.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ReplayReply {
@@ -367,4 +382,5 @@ calls! {
     EndTurn => Disposition,
     UseTool => ToolReply,
     Replay => ReplayReply,
+    WakeFailed => Recorded,
 }

@@ -86,6 +86,7 @@ pub fn handle<'a, S: Store>(
         PrincipalCommand::EndTurn(command) => encode(&principal.end_turn(command)?),
         PrincipalCommand::UseTool(command) => encode(&principal.use_tool(command)?),
         PrincipalCommand::Replay(command) => encode(&principal.replay(command)?),
+        PrincipalCommand::WakeFailed(command) => encode(&principal.fail_wake(command)?),
     }?;
     Ok((reply, principal.effects))
 }

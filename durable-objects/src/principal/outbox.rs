@@ -4,6 +4,7 @@
 use super::Principal;
 use super::evidence::Kind;
 use super::turn::WakeState;
+use crate::commands::principal::{Recorded, WakeFailed};
 use crate::commands::wake_queue::{Admission, Notice};
 use crate::effects::{LogEvent, OwedNotice};
 use crate::error::CoreError;
@@ -62,19 +63,37 @@ impl<S: Store> Principal<'_, S> {
                     ..
                 } = &owed.notice
             {
-                self.overflowed(&owed.resident, *activation_id, task_id)?;
+                self.park_failed_wake(
+                    *activation_id,
+                    task_id,
+                    "queue full",
+                    LogEvent::new("wake_overflow").with("resident", &owed.resident),
+                )?;
             }
         }
         Ok(())
     }
 
-    /// A queue had no room for a wake: the activation waits for the next startup. One that is under a turn or settled by
-    /// now was admitted at another try, and has not failed.
-    fn overflowed(
+    /// A queue could not tell its resident of a wake.
+    pub(super) fn fail_wake(&mut self, command: &WakeFailed) -> Result<Recorded, CoreError> {
+        let event = LogEvent::new("wake_not_pushed").with("resident", self.scope.resident);
+        self.park_failed_wake(
+            command.activation_id,
+            &command.task_id,
+            "push failed",
+            event,
+        )?;
+        Ok(Recorded {})
+    }
+
+    /// A wake did not reach its resident: the activation waits for the next startup. One that is under a turn or settled
+    /// by now reached it at another try, and has not failed.
+    fn park_failed_wake(
         &mut self,
-        resident: &str,
         activation_id: i64,
         task_id: &str,
+        why: &str,
+        event: LogEvent,
     ) -> Result<(), StoreError> {
         let parked = self.store.first(
             "UPDATE claims SET wake_state = ?3 WHERE activation_id = ?1 AND wake_state IN (?4, ?5) AND EXISTS \
@@ -89,17 +108,8 @@ impl<S: Store> Principal<'_, S> {
             ],
         )?;
         if parked.is_some() {
-            self.record(
-                Kind::WakeFailed,
-                Some(task_id),
-                activation_id,
-                Some("queue full"),
-            )?;
-            self.effects.log.push(
-                LogEvent::new("wake_overflow")
-                    .with("resident", resident)
-                    .with("task_id", task_id),
-            );
+            self.record(Kind::WakeFailed, Some(task_id), activation_id, Some(why))?;
+            self.effects.log.push(event.with("task_id", task_id));
         }
         Ok(())
     }

@@ -79,6 +79,7 @@ impl<S: Store> WakeQueue<'_, S> {
             &[principal.into(), activation_id.into(), task_id.into()],
         )?;
         *depth = Some(pending.saturating_add(1));
+        self.expect_push(principal, activation_id, task_id)?;
         self.effects.rings.push(WAKE_BELL.to_owned());
         Ok(Admission::Admitted)
     }
@@ -110,7 +111,7 @@ impl<S: Store> WakeQueue<'_, S> {
     /// Puts a wake back at the end of the queue. It had its place before, so the bound does not apply. `turn_id` is the
     /// turn under which its principal is to be asked again.
     pub(super) fn requeue(
-        &self,
+        &mut self,
         principal: &str,
         activation_id: i64,
         task_id: &str,
@@ -127,7 +128,11 @@ impl<S: Store> WakeQueue<'_, S> {
                 not_before_ms.into(),
                 turn_id.into(),
             ],
-        )
+        )?;
+        if not_before_ms.is_none() {
+            self.expect_push(principal, activation_id, task_id)?;
+        }
+        Ok(())
     }
 
     /// Makes wakes ready whose pause is over. They join at the end, like everything that is offered again.

@@ -12,11 +12,13 @@
 
 mod admission;
 mod inspect;
+mod push;
 mod session;
 mod take;
 mod turn;
 
 pub use admission::MAX_PENDING;
+pub use push::{DuePush, MAX_PUSHES, Push};
 pub use take::Step;
 pub use turn::{Checked, EndReport, Ending, name as disposition_name};
 
@@ -45,6 +47,7 @@ pub struct WakeQueue<'a, S> {
     environment: Environment<'a>,
     resident: &'a str,
     lease_ms: i64,
+    pushes: bool,
     effects: Effects,
 }
 
@@ -65,8 +68,16 @@ impl<'a, S: Store> WakeQueue<'a, S> {
             environment,
             resident,
             lease_ms,
+            pushes: false,
             effects: Effects::default(),
         }
+    }
+
+    /// The same, with wakes pushed to a URL of the resident's.
+    #[must_use]
+    pub fn pushing(mut self, pushes: bool) -> Self {
+        self.pushes = pushes;
+        self
     }
 
     fn run<T>(mut self, work: impl FnOnce(&mut Self) -> Result<T, CoreError>) -> Run<T> {
@@ -188,6 +199,22 @@ impl<'a, S: Store> WakeQueue<'a, S> {
         self.run(|queue| queue.finish_replay(principal, answer))
     }
 
+    /// A wake was pushed, or could not be.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    pub fn pushed(self, push: &Push, delivered: bool) -> Run<()> {
+        self.run(|queue| queue.finish_push(push, delivered))
+    }
+
+    /// The principal knows that its wake failed: the wake is done.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    pub fn wake_failed(self, principal: &str, activation_id: i64) -> Run<()> {
+        self.run(|queue| queue.finish_wake_failed(principal, activation_id))
+    }
+
     /// Whether a socket that begins to wait for this bell has already missed its ring.
     ///
     /// # Errors
@@ -207,6 +234,9 @@ impl<'a, S: Store> WakeQueue<'a, S> {
                 replay: Replay { assigned },
             });
         }
+        if let Some(push) = self.next_push()? {
+            return Ok(Due::Push(push));
+        }
         Ok(Due::Nothing)
     }
 
@@ -214,7 +244,8 @@ impl<'a, S: Store> WakeQueue<'a, S> {
         let row = self.store.first(
             "SELECT min(due_ms) FROM (SELECT due_ms FROM turn UNION ALL \
              SELECT min(not_before_ms) FROM wakes WHERE not_before_ms IS NOT NULL UNION ALL \
-             SELECT min(replay_due_ms) FROM principals WHERE replay_due_ms IS NOT NULL)",
+             SELECT min(replay_due_ms) FROM principals WHERE replay_due_ms IS NOT NULL UNION ALL \
+             SELECT min(due_ms) FROM pushes)",
             &[],
         )?;
         row.map_or(Ok(None), |mut row| row.optional_integer())
@@ -233,6 +264,8 @@ pub enum Due {
         /// What.
         replay: Replay,
     },
+    /// Push a wake, or say that it can't be pushed.
+    Push(DuePush),
     /// Nothing more now.
     Nothing,
 }

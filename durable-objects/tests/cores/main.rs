@@ -23,6 +23,7 @@ mod lists;
 mod migrations;
 mod moves;
 mod outbox;
+mod pushes;
 mod queue_bounds;
 mod sessions;
 mod simulation;

@@ -87,6 +87,8 @@ pub struct World {
     pub strays: Vec<String>,
     /// The next command's object dies after its commit.
     pub dies_after_commit: bool,
+    /// Wakes are pushed to a URL of the resident's.
+    pub pushes: bool,
     /// For a test of the tests: no frame reaches its watchers, and how many did not.
     pub loses_frames: bool,
     pub lost_frames: u32,
@@ -109,6 +111,7 @@ impl World {
             handed_out: BTreeMap::new(),
             strays: Vec::new(),
             dies_after_commit: false,
+            pushes: false,
             loses_frames: false,
             lost_frames: 0,
             loses_notices: false,
@@ -221,10 +224,10 @@ impl World {
         command: impl FnOnce(WakeQueue<'_, durable_objects::storage::native::NativeStore>) -> Run<T>,
     ) -> Result<T, Failure> {
         let object = self.queues.get_mut(resident).expect("a queue");
-        let (now_ms, ids) = (self.now_ms, &mut self.ids);
+        let (now_ms, pushes, ids) = (self.now_ms, self.pushes, &mut self.ids);
         let ran = object.store.transaction(|store| {
             let environment = Environment { now_ms, ids };
-            command(WakeQueue::new(store, environment, resident, LEASE_MS))
+            command(WakeQueue::new(store, environment, resident, LEASE_MS).pushing(pushes))
         });
         let (answer, effects) = ran.map_err(refused)?;
         object.set_alarm(effects.alarm_ms);
@@ -425,7 +428,8 @@ impl World {
                 let command = PrincipalCommand::Replay(replay);
                 self.call_principal(resident, &principal, command, awaiting);
             }
-            Ok(Due::Nothing) | Err(Failure::Lost) => {}
+            // A push leads out of this world; a test that pushes does so by hand.
+            Ok(Due::Push(_) | Due::Nothing) | Err(Failure::Lost) => {}
             Err(failure) => panic!("a queue's alarm was refused: {failure:?}"),
         }
     }
