@@ -6,7 +6,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/step.sh
-export WRANGLER_SEND_METRICS=false WRANGLER_HIDE_BANNER=true PATH="$PWD/node_modules/.bin:$PATH"
+export WRANGLER_SEND_METRICS=false WRANGLER_HIDE_BANNER=true WRANGLER_LOG_PATH="$PWD/.wrangler/logs"
+export PATH="$PWD/node_modules/.bin:$PATH"
 
 if [ "${1:-}" = --dry-run ]; then
   step "Check the deployment" "read wrangler's message above, then correct wrangler.toml" \
