@@ -90,12 +90,16 @@ pub enum Tool {
     Output(Output),
     /// Ask the caller a question; the answer comes in a later turn of the same task
     Ask(Ask),
+    /// Send the next chunk of a long response; watchers see it at once
+    Append(Append),
+    /// Tell whoever watches the task what is being done. It is not kept
+    Progress(Progress),
 }
 
 /// `resident read`. Without a flag: the whole task as text, between markers, each line prefixed.
 #[derive(Debug, Args)]
 pub struct Read {
-    /// The task as JSON
+    /// The task, and what its newest message asked for, as JSON: {"task": …, "request": …}
     #[arg(long, conflicts_with_all = ["text", "question"])]
     pub json: bool,
 
@@ -119,6 +123,10 @@ pub struct Complete {
     /// Attach a file to the response. May be repeated
     #[arg(long = "part-file", value_name = "PATH")]
     pub part_files: Vec<PathBuf>,
+
+    /// The response is what was appended: send none
+    #[arg(long, conflicts_with_all = ["part_files", "text"])]
+    pub appended: bool,
 
     /// The response; `-`, or nothing, reads it from stdin
     #[arg(value_name = "TEXT")]
@@ -157,4 +165,27 @@ pub struct Ask {
     /// Ask the caller to authenticate instead (AUTH_REQUIRED)
     #[arg(long)]
     pub auth: bool,
+}
+
+/// `resident append`.
+#[derive(Debug, Args)]
+pub struct Append {
+    /// Begin anew, in place of what was appended before
+    #[arg(long)]
+    pub restart: bool,
+
+    /// Nothing follows: the response is whole
+    #[arg(long)]
+    pub last: bool,
+
+    /// The chunk, sent as it is; `-`, or nothing, reads it from stdin
+    #[arg(value_name = "TEXT")]
+    pub text: Option<String>,
+}
+
+/// `resident progress`.
+#[derive(Debug, Args)]
+pub struct Progress {
+    /// What is being done, in a line; `-` reads it from stdin
+    pub note: String,
 }

@@ -98,7 +98,7 @@ pub enum End<'a> {
     Failed(&'a str),
 }
 
-/// A call of one of the four tools, without the turn and task that every call names.
+/// A call of one of the tools, without the turn and task that every call names.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum ToolCall {
@@ -109,8 +109,9 @@ pub enum ToolCall {
     },
     /// `a2a_complete_task`, completed
     Complete {
-        /// The answer for the caller.
-        response: String,
+        /// The answer for the caller; none where it was appended before.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        response: Option<String>,
         /// A2A Parts beside the answer.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         parts: Vec<serde_json::Value>,
@@ -138,6 +139,21 @@ pub enum ToolCall {
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         auth: bool,
     },
+    /// `a2a_append_response`
+    Append {
+        /// The chunk.
+        text: String,
+        /// Whether it continues what is there.
+        append: bool,
+        /// Whether nothing follows.
+        #[serde(rename = "lastChunk")]
+        last_chunk: bool,
+    },
+    /// `a2a_report_progress`
+    Progress {
+        /// What is being done.
+        note: String,
+    },
 }
 
 /// A value under a name that the workflow declares.
@@ -157,6 +173,8 @@ impl ToolCall {
             ToolCall::Complete { .. } | ToolCall::Reject { .. } => "a2a_complete_task",
             ToolCall::Record(_) => "a2a_record_output",
             ToolCall::Ask { .. } => "a2a_require_input",
+            ToolCall::Append { .. } => "a2a_append_response",
+            ToolCall::Progress { .. } => "a2a_report_progress",
         }
     }
 }

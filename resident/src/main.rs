@@ -1,8 +1,8 @@
 //! `resident`: the native runner of an A2A task plane.
 //!
 //! `resident run` waits for wakes and runs a command once per turn. Inside a turn, `resident read`,
-//! `complete`, `reject`, `output` and `ask` are the tools with which that command works on its task, so that
-//! a ten-line shell script can be an agent.
+//! `complete`, `reject`, `output`, `ask`, `append` and `progress` are the tools with which that command works
+//! on its task, so that a ten-line shell script can be an agent.
 //!
 //! The invariant: **the command never holds the resident's own token.** It gets the turn's token, good for
 //! that turn and task alone, by its environment.

@@ -1,4 +1,4 @@
-//! The four tools for scripts. Everything about the turn comes from the environment; what the server says no
+//! The tools for scripts. Everything about the turn comes from the environment; what the server says no
 //! to is an exit code and a line that names the field.
 
 use std::io::{IsTerminal as _, Read as _, Write as _};
@@ -13,7 +13,7 @@ use tokio::runtime::Runtime;
 use tokio::time::Instant;
 
 use crate::backoff::Backoff;
-use crate::cli::{Ask, Complete, Output, Read, Reject, Tool};
+use crate::cli::{Append, Ask, Complete, Output, Progress, Read, Reject, Tool};
 use crate::client::{Client, DeclaredOutput, Token, ToolCall, is_identifier};
 use crate::endpoint::Endpoint;
 use crate::error::{CallError, Failure};
@@ -64,6 +64,16 @@ pub fn run(runtime: &Runtime, tool: Tool) -> Result<(), Failure> {
         }
         Tool::Ask(ask) => {
             let call = question(ask)?;
+            runtime.block_on(turn.call(&call)).map(drop)
+        }
+        Tool::Append(append) => {
+            let call = chunk(append)?;
+            runtime.block_on(turn.call(&call)).map(drop)
+        }
+        Tool::Progress(Progress { note }) => {
+            let call = ToolCall::Progress {
+                note: text_argument("NOTE", Some(note))?,
+            };
             runtime.block_on(turn.call(&call)).map(drop)
         }
     }
@@ -149,22 +159,22 @@ fn shown(view: &Read, answer: &[u8]) -> Result<String, Failure> {
             "the body is not the JSON of this contract",
         ))
     };
-    let mut answer: Value = serde_json::from_slice(answer).map_err(|_| unreadable())?;
+    let answer: Value = serde_json::from_slice(answer).map_err(|_| unreadable())?;
     if !(view.json || view.text || view.question) {
         let text = answer.get("text").and_then(Value::as_str);
         return text.map(str::to_owned).ok_or_else(unreadable);
     }
     let task = answer
-        .get_mut("task")
+        .get("task")
         .filter(|task| task.is_object())
-        .map(Value::take)
         .ok_or_else(unreadable)?;
     Ok(if view.json {
-        task.to_string()
+        let request = answer.get("request").ok_or_else(unreadable)?;
+        json!({ "task": task, "request": request }).to_string()
     } else if view.text {
-        task_view::newest_text(&task)
+        task_view::newest_text(task)
     } else {
-        task_view::answered_question(&task)
+        task_view::answered_question(task)
     })
 }
 
@@ -190,7 +200,11 @@ fn completion(complete: Complete) -> Result<ToolCall, Failure> {
         .map(|path| part_of_file(path))
         .collect::<Result<_, Failure>>()?;
     Ok(ToolCall::Complete {
-        response: text_argument("TEXT", complete.text)?,
+        response: if complete.appended {
+            None
+        } else {
+            Some(text_argument("TEXT", complete.text)?)
+        },
         parts,
         outputs,
     })
@@ -207,10 +221,33 @@ fn question(ask: Ask) -> Result<ToolCall, Failure> {
     })
 }
 
+/// A chunk keeps its line breaks and its spaces, those at its end too: the next one follows right behind.
+fn chunk(append: Append) -> Result<ToolCall, Failure> {
+    let text = given("TEXT", append.text)?;
+    if text.is_empty() {
+        return Err(Failure::Usage("TEXT is empty".to_owned()));
+    }
+    Ok(ToolCall::Append {
+        text,
+        append: !append.restart,
+        last_chunk: append.last,
+    })
+}
+
 /// The argument, or stdin for `-` and for an absent one. Line breaks at the end are dropped, as a shell's
 /// `$(…)` drops them.
 fn text_argument(name: &str, argument: Option<String>) -> Result<String, Failure> {
-    let text = match argument {
+    let text = given(name, argument)?;
+    let text = text.trim_end_matches(['\r', '\n']);
+    if text.trim().is_empty() {
+        return Err(Failure::Usage(format!("{name} is empty")));
+    }
+    Ok(text.to_owned())
+}
+
+/// The argument as it is, or stdin for `-` and for an absent one.
+fn given(name: &str, argument: Option<String>) -> Result<String, Failure> {
+    Ok(match argument {
         Some(text) if text != "-" => text,
         given => {
             let stdin = std::io::stdin();
@@ -225,12 +262,7 @@ fn text_argument(name: &str, argument: Option<String>) -> Result<String, Failure
                 })
                 .map_err(Failure::Usage)?
         }
-    };
-    let text = text.trim_end_matches(['\r', '\n']);
-    if text.trim().is_empty() {
-        return Err(Failure::Usage(format!("{name} is empty")));
-    }
-    Ok(text.to_owned())
+    })
 }
 
 /// Reads at most [`MAX_INPUT_BYTES`].

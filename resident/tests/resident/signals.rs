@@ -39,7 +39,7 @@ fn a_command_that_ignores_sigterm_is_killed_with_everything_it_started() {
     let folder = folder();
     let runner = Runner::start_with(
         &standin,
-        &["--once", "--kill-after-ms", "100"],
+        &["--once", "--kill-after-ms", "1000"],
         "trap 'echo heard > \"$FOLDER/term\"' TERM
          (trap '' TERM; while :; do sleep 1; done) & echo $! > \"$FOLDER/child\"
          echo $$ > \"$FOLDER/parent\"; resident output report '{}'; while :; do sleep 0.05; done",

@@ -1,4 +1,4 @@
-//! `resident read | complete | reject | output | ask`, in the environment of a turn.
+//! `resident read | complete | reject | output | ask | append | progress`, in the environment of a turn.
 
 use std::process::Output;
 
@@ -39,12 +39,13 @@ fn read_prints_the_task_between_its_markers() {
 }
 
 #[test]
-fn read_json_prints_the_task_itself() {
+fn read_json_prints_the_task_and_what_was_asked_for() {
     let (standin, turn) = turn_on("hello");
     let output = tool(&standin, &turn, &["read", "--json"], b"");
-    let task: Value = serde_json::from_str(&shown(&output)).unwrap();
-    assert_eq!(task["id"], "task-1");
-    assert_eq!(task["history"][0]["parts"][0]["text"], "hello");
+    let read: Value = serde_json::from_str(&shown(&output)).unwrap();
+    assert_eq!(read["task"]["id"], "task-1");
+    assert_eq!(read["task"]["history"][0]["parts"][0]["text"], "hello");
+    assert_eq!(read["request"]["acceptedOutputModes"], json!([]));
 }
 
 #[test]
@@ -182,6 +183,47 @@ fn ask_pauses_the_task_with_a_question_a_form_or_a_request_to_authenticate() {
 }
 
 #[test]
+fn append_sends_each_chunk_as_it_is_and_complete_adds_nothing_to_them() {
+    let (standin, turn) = turn_on("hello");
+    let calls: [(&[&str], &[u8]); 4] = [
+        (&["append", "a false start"], b""),
+        (&["append", "--restart", "one "], b""),
+        (&["append"], b"two\n\n"),
+        (&["append", "--last", "-"], b" three"),
+    ];
+    for (arguments, stdin) in calls {
+        assert_eq!(shown(&tool(&standin, &turn, arguments, stdin)), "");
+    }
+    let chunks: Vec<Value> = task(&standin)
+        .chunks
+        .iter()
+        .map(|chunk| json!([chunk["text"], chunk["append"], chunk["lastChunk"]]))
+        .collect();
+    assert_eq!(
+        chunks,
+        [
+            json!(["one ", false, false]),
+            json!(["two\n\n", true, false]),
+            json!([" three", true, true]),
+        ]
+    );
+    shown(&tool(&standin, &turn, &["complete", "--appended"], b""));
+    let task = task(&standin);
+    assert_eq!(task.state, "TASK_STATE_COMPLETED");
+    assert!(task.completion.unwrap().get("response").is_none());
+}
+
+#[test]
+fn progress_tells_what_is_being_done_and_the_task_goes_on() {
+    let (standin, turn) = turn_on("hello");
+    shown(&tool(&standin, &turn, &["progress", "halfway there"], b""));
+    shown(&tool(&standin, &turn, &["progress", "-"], b"nearly\n"));
+    let task = task(&standin);
+    assert_eq!(task.notes, ["halfway there", "nearly"]);
+    assert_eq!(task.state, "TASK_STATE_WORKING");
+}
+
+#[test]
 fn outside_its_turn_a_tool_is_refused_with_the_reason() {
     let (standin, turn) = turn_on("hello");
     standin.cancel("task-1");
@@ -191,6 +233,8 @@ fn outside_its_turn_a_tool_is_refused_with_the_reason() {
         &["reject", "no"],
         &["output", "report", "{}"],
         &["ask", "What?"],
+        &["append", "chunk"],
+        &["progress", "note"],
     ] {
         let output = tool(&standin, &turn, arguments, b"");
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
@@ -217,9 +261,17 @@ fn a_refusal_names_the_field_and_what_would_be_right() {
 fn wrong_input_is_told_before_anything_is_sent() {
     let (standin, turn) = turn_on("hello");
     let huge = "x".repeat(1024 * 1024 + 1).into_bytes();
-    let cases: [(&[&str], &[u8], &str); 9] = [
+    let cases: [(&[&str], &[u8], &str); 13] = [
         (&["complete", "  "], b"", "TEXT is empty"),
         (&["complete"], b"", "TEXT is empty"),
+        (&["append"], b"", "TEXT is empty"),
+        (&["append", "-"], &huge, "TEXT is over 1 MiB"),
+        (&["progress", " "], b"", "NOTE is empty"),
+        (
+            &["complete", "--appended", "and more"],
+            b"",
+            "cannot be used with",
+        ),
         (&["complete", "-"], b"\xff", "TEXT on stdin is not UTF-8"),
         (&["complete", "-"], &huge, "TEXT is over 1 MiB"),
         (

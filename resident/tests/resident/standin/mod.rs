@@ -37,6 +37,9 @@ pub struct Task {
     pub completion: Option<Value>,
     pub outputs: Vec<Value>,
     pub questions: Vec<Value>,
+    /// What `a2a_append_response` was called with since the response began.
+    pub chunks: Vec<Value>,
+    pub notes: Vec<Value>,
     pub deliveries: u32,
 }
 
@@ -173,6 +176,8 @@ impl Standin {
                 completion: None,
                 outputs: Vec::new(),
                 questions: Vec::new(),
+                chunks: Vec::new(),
+                notes: Vec::new(),
                 deliveries: 0,
             },
         );

@@ -155,7 +155,9 @@ fn call_tool(state: &mut State, task_id: &str, tool: &str, body: &Value) -> Answ
         if body["format"] == "json" {
             let task =
                 json!({"id": task_id, "status": {"state": task.state}, "history": task.history});
-            return (200, json!({"task": task}).to_string());
+            let request =
+                json!({"extensions": [], "acceptedOutputModes": [], "referenceTaskIds": []});
+            return (200, json!({"task": task, "request": request}).to_string());
         }
         let lines: Vec<String> = task
             .history
@@ -201,6 +203,17 @@ fn call_tool(state: &mut State, task_id: &str, tool: &str, body: &Value) -> Answ
                 Value::Bool(true) => "TASK_STATE_AUTH_REQUIRED",
                 _ => "TASK_STATE_INPUT_REQUIRED",
             };
+            (200, json!({"state": task.state}).to_string())
+        }
+        "a2a_append_response" => {
+            if body["append"] != true {
+                task.chunks.clear();
+            }
+            task.chunks.push(body.clone());
+            (200, json!({"artifactId": "response"}).to_string())
+        }
+        "a2a_report_progress" => {
+            task.notes.push(body["note"].clone());
             (200, json!({"state": task.state}).to_string())
         }
         _ => refusal(404, "ROUTE_NOT_FOUND", "No such tool", None),
