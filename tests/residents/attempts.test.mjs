@@ -34,9 +34,7 @@ test("a resident that vanishes five times leaves a task with its failure on reco
   assert.equal(await agent.resident().take(0), undefined);
 
   const { id: next } = await alice.submit("the next one");
-  const turn = await agent.resident().turn();
-  assert.equal(turn.taskId, next);
-  assert.equal(await turn.complete("done"), "TASK_STATE_COMPLETED");
+  assert.equal((await agent.resident().turn()).taskId, next);
 });
 
 test("three failed turns park a task, and a new session is offered it with its attempts anew", async () => {
