@@ -110,7 +110,10 @@ async fn use_tool(
         ToolReply::Text(text) => json!({ "content": [{ "type": "text", "text": text }] }),
         ToolReply::Structured { task, request } => {
             let text = format!("{{\"task\":{},\"request\":{}}}", task.get(), request.get());
-            json!({ "content": [{ "type": "text", "text": text }] })
+            json!({ "content": [
+                { "type": "text", "text": mcp::UNTRUSTED_NOTICE },
+                { "type": "text", "text": text },
+            ] })
         }
         ToolReply::State(state) => {
             structured(&format!("The task is {state}."), json!({ "state": state }))

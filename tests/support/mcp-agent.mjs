@@ -80,7 +80,8 @@ export class McpTurn {
 
   /** The task and what its newest message asked for, structured. */
   async json() {
-    return JSON.parse(textOf(await this.use("a2a_read_task", { format: "json" })));
+    const { content } = await this.use("a2a_read_task", { format: "json" });
+    return JSON.parse(content.at(-1).text);
   }
 
   async complete(response, fields) {
