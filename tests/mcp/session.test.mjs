@@ -114,3 +114,33 @@ test("a session and a runner of the same resident take over from each other", as
   await turn.complete("done");
   await turn.end();
 });
+
+test("a wait that its client gave up loses no work", async () => {
+  const mcp = await McpAgent.connect(agent);
+  assert.equal(await mcp.wait(0), undefined);
+  const giveUp = new AbortController();
+  const waiting = mcp.client.callTool({ name: "wait_for_wake", arguments: { waitMs: 20_000 } }, undefined, {
+    signal: giveUp.signal,
+  });
+  await mcp.client.ping();
+  giveUp.abort();
+  await assert.rejects(waiting);
+  const { id } = await alice.submit("after it gave up");
+  const turn = await mcp.turn();
+  assert.equal(turn.taskId, id);
+  assert.equal(turn.delivery, 1);
+  await turn.complete("done");
+});
+
+test("what a client that is gone was waiting for goes to the next session", async () => {
+  const gone = await McpAgent.connect(agent);
+  assert.equal(await gone.wait(0), undefined);
+  const waiting = gone.wait(20_000);
+  await gone.client.ping();
+  await gone.client.close();
+  await assert.rejects(waiting);
+  const { id } = await alice.submit("for the next one");
+  const turn = await (await McpAgent.connect(agent)).turn();
+  assert.equal(turn.taskId, id);
+  await turn.complete("done");
+});
