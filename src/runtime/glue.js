@@ -232,19 +232,26 @@ function failure(error) {
 }
 
 /**
- * A WebSocket to an object: resolves to the accepted socket, or to `[status, text]` where the object refused.
+ * A WebSocket to an object: resolves to the socket, which its reader accepts once it listens, or to `[status, text]` where
+ * the object refused. One that comes after the deadline is closed: nobody would read it.
  */
 export async function openSocket(objects, name, pathAndQuery, deadlineMs) {
   try {
     const request = new Request(`https://object${pathAndQuery}`, { headers: { upgrade: "websocket" } });
-    const answer = await before(deadlineMs, objects.getByName(name).fetch(request));
-    const socket = answer.webSocket;
-    if (!socket) return [answer.status, await before(deadlineMs, answer.text())];
-    socket.accept();
-    return socket;
+    const opening = objects.getByName(name).fetch(request);
+    const answer = await before(deadlineMs, opening).catch((error) => {
+      if (error === DEADLINE) opening.then(hangUp, () => {});
+      throw error;
+    });
+    return answer.webSocket ?? [answer.status, await before(deadlineMs, answer.text())];
   } catch (error) {
     throw failure(error);
   }
+}
+
+function hangUp({ webSocket }) {
+  webSocket?.accept();
+  webSocket?.close(1000, "too late");
 }
 
 /** Resolves after so many milliseconds. */

@@ -129,11 +129,14 @@ impl Executor {
         let id = self.next_task.get();
         self.next_task.set(id.wrapping_add(1));
         let waker = Waker::from(Arc::new(TaskWaker(id)));
-        {
+        let polled = {
             let _running = self.enter();
-            if let Poll::Ready(outcome) = poll(&mut work, &waker) {
-                return outcome;
-            }
+            poll(&mut work, &waker)
+        };
+        if let Poll::Ready(outcome) = polled {
+            // It may have woken others.
+            self.run();
+            return outcome;
         }
         let started_at_ms = now_ms();
         self.drop_older_than(started_at_ms.saturating_sub(LIFETIME_MS));

@@ -20,7 +20,7 @@ extern "C" {
         ping: &str,
         comment: &str,
         event_of: JsValue,
-        wait_until: &ExecutionContext,
+        context: &ExecutionContext,
     ) -> Result<Response, JsValue>;
 }
 

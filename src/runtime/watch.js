@@ -26,6 +26,7 @@ export class FrameReader {
     };
     socket.addEventListener("close", ended);
     socket.addEventListener("error", ended);
+    socket.accept();
     this.#ticker = setInterval(() => attempt(() => socket.send(ping)), tickMs);
   }
 
@@ -106,6 +107,7 @@ async function pump(socket, writer, tickMs, ping, comment, eventOf) {
   };
   socket.addEventListener("close", closed);
   socket.addEventListener("error", closed);
+  socket.accept();
   const ticker = setInterval(() => {
     silentTicks += 1;
     if (silentTicks > 2) return giveUp("the client takes nothing");
