@@ -10,7 +10,7 @@ import { devVars } from "./dev-vars.mjs";
 import { serve } from "./serve.mjs";
 import { readWorkerSettings, ROOT } from "./settings.mjs";
 
-const RESIDENT = path.join(ROOT, "target/release/resident");
+const RESIDENT = path.join(ROOT, "target/resident/resident");
 const AGENT = path.join(ROOT, "examples/agent.sh");
 
 /** What the runner says when it starts to wait for work. */

@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use durable_objects::commands::Call;
 use durable_objects::commands::principal::{PrincipalCall, PrincipalCommand, Watch};
 use durable_objects::commands::wake_queue::WakeQueueCommand;
+use durable_objects::commands::{self, Call, Unreadable};
 use durable_objects::wake_queue::{WAKE_BELL, turn_bell};
 use protocol::error::A2aError;
 use protocol::ids::is_identifier;
@@ -81,7 +81,7 @@ impl Objects {
         principal: &str,
         resident: &str,
         command: C,
-    ) -> Result<String, CallError>
+    ) -> Result<Vec<u8>, CallError>
     where
         C: Call<Object = PrincipalCommand>,
     {
@@ -94,12 +94,12 @@ impl Objects {
             PrincipalCommand::Send(_) => self.send_deadline_ms,
             _ => self.deadline_ms,
         };
-        let call = serde_json::to_string(&PrincipalCall {
+        let call = commands::encode(&PrincipalCall {
             principal: principal.to_owned(),
             resident: resident.to_owned(),
             command,
         })
-        .map_err(|error| unusable(&error))?;
+        .map_err(unusable)?;
         invoke(objects, principal, &call, deadline_ms).await
     }
 
@@ -119,8 +119,7 @@ impl Objects {
             .wake_queues
             .as_ref()
             .ok_or_else(|| missing("WAKE_QUEUE"))?;
-        let command =
-            serde_json::to_string(&command.into_object()).map_err(|error| unusable(&error))?;
+        let command = commands::encode(&command.into_object()).map_err(unusable)?;
         // A queue may have to ask a principal first, which has a deadline of its own.
         let deadline_ms = self.deadline_ms.saturating_mul(2);
         decode(&invoke(objects, resident, &command, deadline_ms).await?)
@@ -135,7 +134,7 @@ impl Objects {
             .principals
             .as_ref()
             .ok_or_else(|| missing("PRINCIPAL"))?;
-        let watch = serde_json::to_string(watch).map_err(|error| unusable(&error))?;
+        let watch = commands::encode(watch).map_err(unusable)?;
         let path = format!("{WATCH}{}", URL_SAFE_NO_PAD.encode(watch));
         frames::open(objects, principal, &path, self.deadline_ms).await
     }
@@ -162,7 +161,7 @@ impl Objects {
 /// What a watch's upgrade asks.
 pub fn watch_from_path(path: &str) -> Option<Watch> {
     let watch = URL_SAFE_NO_PAD.decode(path.strip_prefix(WATCH)?).ok()?;
-    serde_json::from_slice(&watch).ok()
+    commands::decode(&watch).ok()
 }
 
 /// The bell that an upgrade waits at.
@@ -175,22 +174,28 @@ pub fn bell_from_path(path: &str) -> Option<&str> {
     known.then_some(bell)
 }
 
+/// The body with which an object refuses an upgrade.
+pub fn refusal_text(error: &A2aError) -> String {
+    commands::encode(error)
+        .map(|error| URL_SAFE_NO_PAD.encode(error))
+        .unwrap_or_default()
+}
+
 /// Why an object refused an upgrade.
 pub fn refusal(text: &str) -> Option<A2aError> {
-    serde_json::from_str::<Result<(), A2aError>>(text)
-        .ok()?
-        .err()
+    let error = URL_SAFE_NO_PAD.decode(text).ok()?;
+    commands::decode(&error).ok()
 }
 
-fn decode<T: DeserializeOwned>(answer: &str) -> Result<Result<T, A2aError>, CallError> {
-    serde_json::from_str(answer).map_err(|error| unusable(&error))
+fn decode<T: DeserializeOwned>(answer: &[u8]) -> Result<Result<T, A2aError>, CallError> {
+    commands::answer(answer).map_err(unusable)
 }
 
-fn unusable(error: &serde_json::Error) -> CallError {
+fn unusable(error: Unreadable) -> CallError {
     CallError::Object {
         retryable: false,
         overloaded: false,
-        message: format!("call or answer not understood: {error}"),
+        message: error.to_string(),
     }
 }
 

@@ -137,10 +137,8 @@ pub struct A2aError {
     /// For a person to read; may change between versions.
     pub message: Cow<'static, str>,
     /// Context that helps to diagnose, such as `taskId`. Never a secret, never another principal's id.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<Cow<'static, str>, String>,
     /// The fields at fault, at most [`MAX_VIOLATIONS`].
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<FieldViolation>,
 }
 

@@ -1,5 +1,6 @@
 //! `message:send` (specification section 3.1.1).
 
+use durable_objects::commands::JsonText;
 use durable_objects::commands::principal::{GetTask, Send, SendReply, TaskReply, View, Watch};
 use durable_objects::effects::FrameKind;
 use protocol::digest::message_digest;
@@ -8,7 +9,6 @@ use protocol::extensions::Extension;
 use protocol::http::check_content_type;
 use protocol::outfitter_task;
 use protocol::send::{Configuration, SendRequest};
-use serde_json::value::RawValue;
 
 use super::A2aCall;
 use crate::reply::{Failure, Handled};
@@ -62,7 +62,7 @@ pub async fn accept(call: &A2aCall<'_>) -> Result<(SendReply, Configuration), Fa
     let digest = message_digest(&message);
     let (context_id, task_id) = (message.context_id.take(), message.task_id.take());
     let stored = serde_json::to_string(&message)
-        .and_then(RawValue::from_string)
+        .map(JsonText::from_text)
         .map_err(|error| {
             log::error("message_not_written", &[("reason", &error.to_string())]);
             A2aError::internal()
@@ -162,7 +162,7 @@ fn remaining_ms(deadline_ms: i64) -> u32 {
 }
 
 /// `{"<field>": <json>}`.
-pub fn wrapped(field: &str, json: &RawValue) -> String {
+pub fn wrapped(field: &str, json: &JsonText) -> String {
     let json = json.get();
     let mut body = String::with_capacity(json.len().saturating_add(16));
     body.push_str("{\"");

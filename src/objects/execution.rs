@@ -96,7 +96,7 @@ impl Inner {
         this: Rc<Self>,
         service: Service,
         call: PrincipalCall,
-    ) -> Result<String, JsValue> {
+    ) -> Result<JsValue, JsValue> {
         let PrincipalCall {
             principal,
             resident,
@@ -117,7 +117,7 @@ impl Inner {
         let request = match this.in_transaction(|database, environment| {
             principal::begin_execution(database, environment, sender.scope(), &send)
         }) {
-            Ok(Begun::Answered(reply)) => return encode(&reply),
+            Ok(Begun::Answered(reply)) => return accepted(&reply),
             Ok(Begun::Ask(request)) => request,
             Err(error) => return answer(Err(error)),
         };
@@ -128,7 +128,7 @@ impl Inner {
         }
         drop(deciding);
         match outcome {
-            Ok(reply) => encode(&reply),
+            Ok(reply) => accepted(&reply),
             Err(error) => answer(Err(error)),
         }
     }
@@ -267,10 +267,4 @@ fn unanswered(error: &ServiceError) -> CoreError {
         ),
     }
     .into()
-}
-
-fn encode(reply: &SendReply) -> Result<String, JsValue> {
-    serde_json::to_string(reply)
-        .map(|reply| accepted(&reply))
-        .map_err(|_| fault("answer_not_written", "reply"))
 }

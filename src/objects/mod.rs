@@ -12,10 +12,13 @@ pub use execution::EXECUTOR_TIMEOUT_MS;
 pub use principal::PrincipalObject;
 pub use wake_queue::WakeQueueObject;
 
+use durable_objects::commands;
 use durable_objects::effects::LogEvent;
 use durable_objects::environment::{Environment, Ids};
 use durable_objects::error::CoreError;
+use js_sys::Uint8Array;
 use protocol::error::A2aError;
+use serde::Serialize;
 use wasm_bindgen::JsValue;
 
 use crate::runtime::{clock, log, random};
@@ -54,30 +57,28 @@ fn with_environment<T>(work: impl FnOnce(Environment<'_>) -> T) -> T {
     })
 }
 
-/// The text of an answer that carries a reply, already JSON.
-fn accepted(reply: &str) -> String {
-    let mut answer = String::with_capacity(reply.len().saturating_add(8));
-    answer.push_str("{\"Ok\":");
-    answer.push_str(reply);
-    answer.push('}');
-    answer
+/// Bytes as JavaScript has them.
+fn bytes(answer: &[u8]) -> JsValue {
+    Uint8Array::from(answer).into()
 }
 
-/// The text of an answer that refuses.
-fn refused(error: &A2aError) -> Result<String, JsValue> {
-    let error = serde_json::to_string(error).map_err(|_| fault("answer_not_written", "error"))?;
-    let mut answer = String::with_capacity(error.len().saturating_add(9));
-    answer.push_str("{\"Err\":");
-    answer.push_str(&error);
-    answer.push('}');
-    Ok(answer)
+/// The bytes of an answer that carries a reply.
+fn accepted(reply: &impl Serialize) -> Result<JsValue, JsValue> {
+    commands::accepted(reply)
+        .map(|answer| bytes(&answer))
+        .map_err(|error| fault("answer_not_written", &error.to_string()))
+}
+
+/// The bytes of an answer that refuses.
+fn refused(error: &A2aError) -> Result<Vec<u8>, JsValue> {
+    commands::refused(error).map_err(|error| fault("answer_not_written", &error.to_string()))
 }
 
 /// An answer from a core's outcome: a refusal is one, a fault of ours is thrown.
-fn answer(outcome: Result<String, CoreError>) -> Result<String, JsValue> {
+fn answer(outcome: Result<Vec<u8>, CoreError>) -> Result<JsValue, JsValue> {
     match outcome {
-        Ok(reply) => Ok(accepted(&reply)),
-        Err(CoreError::Refused(error)) => refused(&error),
+        Ok(answer) => Ok(bytes(&answer)),
+        Err(CoreError::Refused(error)) => Ok(bytes(&refused(&error)?)),
         Err(CoreError::Store(error)) => Err(fault("storage_failed", &error.to_string())),
     }
 }

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 
+use durable_objects::commands;
 use durable_objects::commands::principal::{PrincipalCall, PrincipalCommand, Watch};
 use durable_objects::commands::wake_queue::{Admission, Notify};
 use durable_objects::effects::{Effects, Frame, OwedNotice};
@@ -16,7 +17,7 @@ use wasm_bindgen::prelude::*;
 
 use super::alarm::Alarm;
 use super::execution::Executor;
-use super::{answer, fault, refused, with_environment, write_log};
+use super::{answer, fault, with_environment, write_log};
 use crate::calls::{self, Objects};
 use crate::runtime::clock;
 use crate::runtime::env::Env;
@@ -89,21 +90,18 @@ impl PrincipalObject {
         Ok(Self(AssertUnwindSafe(Rc::new(inner))))
     }
 
-    /// One `PrincipalCall`, as JSON; its answer likewise, or a promise of it where an executor is asked first.
+    /// The bytes of one `PrincipalCall`; those of its answer, or a promise of them where an executor is asked first.
     ///
     /// # Errors
     /// A fault of ours, already logged.
-    pub fn call(&self, command: &str) -> Result<JsValue, JsValue> {
-        let call: PrincipalCall = serde_json::from_str(command)
+    pub fn call(&self, command: &[u8]) -> Result<JsValue, JsValue> {
+        let call: PrincipalCall = commands::decode(command)
             .map_err(|error| fault("command_not_read", &error.to_string()))?;
         if let (PrincipalCommand::Send(_), Some(service)) =
             (&call.command, &self.0.executor.service)
         {
             let (inner, service) = (Rc::clone(&self.0), service.clone());
-            return start(async move {
-                let answer = Inner::send_by_executor(inner, service, call).await?;
-                Ok(answer.into())
-            });
+            return start(async move { Inner::send_by_executor(inner, service, call).await });
         }
         let handle = |database: &Database| {
             with_environment(|environment| principal::handle(database, environment, &call))
@@ -120,7 +118,6 @@ impl PrincipalObject {
             }
             Err(error) => Err(error),
         })
-        .map(JsValue::from)
     }
 
     /// A watcher's upgrade: the snapshot goes out in the step that lets the watcher in.
@@ -309,13 +306,13 @@ impl Inner {
             )
             .with("cap", "A2A_MAX_WATCHERS")
             .with("max", watch.max_watchers.to_string());
-            return respond(error.http_status(), &[], Some(&refused(&error)?));
+            return respond(error.http_status(), &[], Some(&calls::refusal_text(&error)));
         }
         let snapshot =
             match principal::watch(&self.database, &watch.task_id, &watch.view, watch.subscribe) {
                 Ok(snapshot) => snapshot,
                 Err(CoreError::Refused(error)) => {
-                    return respond(error.http_status(), &[], Some(&refused(&error)?));
+                    return respond(error.http_status(), &[], Some(&calls::refusal_text(&error)));
                 }
                 Err(CoreError::Store(error)) => {
                     return Err(fault("storage_failed", &error.to_string()));

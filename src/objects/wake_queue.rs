@@ -8,6 +8,7 @@ use std::cell::Cell;
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 
+use durable_objects::commands;
 use durable_objects::commands::principal::{Disposition, EndTurn, GrantReply, UseTool};
 use durable_objects::commands::wake_queue::{
     CallTool, End, Take, TakeReply, Turn, WakeQueueCommand,
@@ -22,7 +23,7 @@ use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use super::alarm::Alarm;
-use super::{accepted, answer, fault, with_environment, write_log};
+use super::{accepted, answer, bytes, fault, with_environment, write_log};
 use super::{model, push};
 use crate::calls::{self, Objects};
 use crate::config::{self, Config};
@@ -97,12 +98,12 @@ impl WakeQueueObject {
         Ok(Self(AssertUnwindSafe(Rc::new(inner))))
     }
 
-    /// One `WakeQueueCommand`, as JSON; its answer likewise, or a promise of it where a principal must be asked.
+    /// The bytes of one `WakeQueueCommand`; those of its answer, or a promise of them where a principal must be asked.
     ///
     /// # Errors
     /// A fault of ours, already logged.
-    pub fn call(&self, command: &str) -> Result<JsValue, JsValue> {
-        let command: WakeQueueCommand = serde_json::from_str(command)
+    pub fn call(&self, command: &[u8]) -> Result<JsValue, JsValue> {
+        let command: WakeQueueCommand = commands::decode(command)
             .map_err(|error| fault("command_not_read", &error.to_string()))?;
         let inner = Rc::clone(&self.0);
         match command {
@@ -110,30 +111,30 @@ impl WakeQueueObject {
                 let outcome = inner.run(&notify.resident, |queue| queue.notify(&notify));
                 let answer = answer_of(outcome)?;
                 Inner::let_model_work(&inner, &notify.resident);
-                Ok(answer.into())
+                Ok(answer)
             }
             WakeQueueCommand::Heartbeat(heartbeat) => {
                 let outcome = inner.run("", |queue| queue.heartbeat(&heartbeat));
-                Ok(answer_of(outcome)?.into())
+                answer_of(outcome)
             }
             WakeQueueCommand::Assign(assign) => {
                 let outcome = inner.run(&assign.resident, |queue| queue.assign(&assign));
-                Ok(answer_of(outcome)?.into())
+                answer_of(outcome)
             }
             WakeQueueCommand::Inspect(_) => {
                 let outcome = with_environment(|environment| {
                     WakeQueue::new(&inner.database, environment, "", inner.lease_ms).inspect()
                 });
-                Ok(answer_of(outcome)?.into())
+                answer_of(outcome)
             }
             WakeQueueCommand::Take(take) => {
-                Ok(promise(async move { Ok(answer_of(inner.take(&take).await)?.into()) }).into())
+                Ok(promise(async move { answer_of(inner.take(&take).await) }).into())
             }
             WakeQueueCommand::End(end) => {
-                Ok(promise(async move { Ok(answer_of(inner.end(&end).await)?.into()) }).into())
+                Ok(promise(async move { answer_of(inner.end(&end).await) }).into())
             }
             WakeQueueCommand::CallTool(call) => {
-                Ok(promise(async move { Ok(inner.call_tool(call).await?.into()) }).into())
+                Ok(promise(async move { inner.call_tool(call).await }).into())
             }
         }
     }
@@ -281,7 +282,7 @@ impl Inner {
     }
 
     /// Checks the turn and passes the tool on. The principal's answer goes back as it came.
-    async fn call_tool(&self, call: CallTool) -> Result<String, JsValue> {
+    async fn call_tool(&self, call: CallTool) -> Result<JsValue, JsValue> {
         let checked = match self.run(&call.resident, |queue| queue.check(&call)) {
             Ok(checked) => checked,
             Err(error) => return answer(Err(error)),
@@ -301,6 +302,7 @@ impl Inner {
         self.objects
             .principal_answer(&checked.principal, &resident, tool)
             .await
+            .map(|answer| bytes(&answer))
             .map_err(|error| fault("tool_failed", &error.to_string()))
     }
 
@@ -447,11 +449,9 @@ impl<T> IntoAnswer<T> for Result<Result<T, A2aError>, CallError> {
     }
 }
 
-fn answer_of<T: Serialize>(outcome: Result<T, CoreError>) -> Result<String, JsValue> {
+fn answer_of<T: Serialize>(outcome: Result<T, CoreError>) -> Result<JsValue, JsValue> {
     match outcome {
-        Ok(reply) => serde_json::to_string(&reply)
-            .map(|reply| accepted(&reply))
-            .map_err(|_| fault("answer_not_written", "reply")),
+        Ok(reply) => accepted(&reply),
         Err(error) => answer(Err(error)),
     }
 }

@@ -3,10 +3,11 @@
 use durable_objects::commands::wake_queue::Inspect;
 use protocol::error::{A2aError, Reason};
 
+use serde_json::json;
+
 use super::json;
 use crate::reply::Handled;
 use crate::router::Exchange;
-use crate::runtime::log;
 
 /// Answers with the queue's depth and its turn.
 ///
@@ -22,9 +23,18 @@ pub async fn inspect(exchange: &Exchange<'_>, resident: &str) -> Handled {
         return Err(A2aError::new(Reason::NotFound, "no credential names this resident").into());
     }
     let queue = exchange.objects.wake_queue(resident, Inspect {}).await??;
-    let body = serde_json::to_string(&queue).map_err(|error| {
-        log::error("answer_not_written", &[("reason", &error.to_string())]);
-        A2aError::internal()
-    })?;
-    json(&body)
+    let mut body = json!({ "depth": queue.depth, "delayed": queue.delayed });
+    if let (Some(turn), Some(fields)) = (queue.turn, body.as_object_mut()) {
+        let turn = json!({
+            "turnId": turn.turn_id,
+            "principal": turn.principal,
+            "taskId": turn.task_id,
+            "phase": turn.phase,
+            "delivery": turn.delivery,
+            "ageMs": turn.age_ms,
+            "leaseLeftMs": turn.lease_left_ms,
+        });
+        fields.insert("turn".to_owned(), turn);
+    }
+    json(&body.to_string())
 }

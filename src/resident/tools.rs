@@ -1,11 +1,11 @@
 //! The tools over HTTP: validated here, checked by the queue, carried out by the principal.
 
+use durable_objects::commands::JsonText;
 use durable_objects::commands::principal::{Output, Tool, ToolReply};
 use durable_objects::commands::wake_queue::CallTool;
 use protocol::elicitation::RequestedSchema;
 use protocol::error::{A2aError, Reason};
 use protocol::part::validate_parts;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::body::Body;
@@ -230,10 +230,10 @@ fn require_input(body: &mut Body) -> Result<Tool, A2aError> {
 }
 
 /// Validated JSON as it travels on.
-fn raw(value: &Value, field: &str) -> Result<Box<RawValue>, A2aError> {
+fn raw(value: &Value, field: &str) -> Result<JsonText, A2aError> {
     let json = value.to_string();
     if json.len() > MAX_ARTIFACT_BYTES {
         return Err(A2aError::too_large(field, MAX_ARTIFACT_BYTES));
     }
-    RawValue::from_string(json).map_err(|_| A2aError::field(field, "must be JSON"))
+    Ok(JsonText::from_text(json))
 }

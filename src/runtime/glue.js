@@ -207,16 +207,17 @@ function before(deadlineMs, promise) {
 export function invoke(objects, name, command, deadlineMs, settled, slot) {
   let answer;
   try {
-    answer = objects.getByName(name).call(command);
+    // The command stands in the instance's memory: it is copied out before the instance goes on.
+    answer = objects.getByName(name).call(command.slice());
   } catch (error) {
     settled(slot, false, failure(error));
     return;
   }
   const timer = setTimeout(settled, deadlineMs, slot, false, OVERDUE);
   answer.then(
-    (text) => {
+    (bytes) => {
       clearTimeout(timer);
-      settled(slot, true, text);
+      settled(slot, true, bytes);
     },
     (error) => {
       clearTimeout(timer);

@@ -1,6 +1,6 @@
 //! One command to one object, answered before a deadline.
 
-use js_sys::Array;
+use js_sys::{Array, Uint8Array};
 use thiserror::Error;
 use wasm_bindgen::prelude::*;
 
@@ -13,7 +13,7 @@ extern "C" {
     fn invoke_object(
         objects: &Namespace,
         name: &str,
-        command: &str,
+        command: &[u8],
         deadline_ms: u32,
         settled: &JsValue,
         slot: u32,
@@ -66,16 +66,19 @@ impl CallError {
 pub async fn invoke(
     objects: &Namespace,
     name: &str,
-    command: &str,
+    command: &[u8],
     deadline_ms: u32,
-) -> Result<String, CallError> {
+) -> Result<Vec<u8>, CallError> {
     let answer = settled_by(|settled, slot| {
         invoke_object(objects, name, command, deadline_ms, settled, slot);
     });
     let answer = answer.await.map_err(|error| CallError::from_js(&error))?;
-    answer.as_string().ok_or_else(|| CallError::Object {
-        retryable: false,
-        overloaded: false,
-        message: "the answer is not text".to_owned(),
-    })
+    match answer.dyn_ref::<Uint8Array>() {
+        Some(bytes) => Ok(bytes.to_vec()),
+        None => Err(CallError::Object {
+            retryable: false,
+            overloaded: false,
+            message: "the answer is not bytes".to_owned(),
+        }),
+    }
 }

@@ -59,7 +59,7 @@ function objectClass(Core) {
       return this.#core;
     }
 
-    /** One command from the Worker or another object, as text; its answer likewise. */
+    /** One command from the Worker or another object, as bytes; its answer likewise. */
     call(command) {
       return this.#live().call(command);
     }

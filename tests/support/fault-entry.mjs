@@ -17,7 +17,7 @@ const FAULTS = {
   },
   panic: () => panicForTests(),
   /** The WebAssembly instance traps: it reads where there is no memory. */
-  trap: () => Object.assign(Object.create(PrincipalCore.prototype), { __wbg_ptr: -16 }).call("{}"),
+  trap: () => Object.assign(Object.create(PrincipalCore.prototype), { __wbg_ptr: -16 }).call(new Uint8Array()),
   /** The platform resets it. */
   reset: (ctx) => {
     ctx.abort("reset by a test");
@@ -42,7 +42,42 @@ function withoutRandomness(work) {
 
 const WATCH = "Watch";
 
-function faulty(Class) {
+/** A principal's commands, and a queue's, in the order of their enums in durable-objects/src/commands. */
+const PRINCIPAL_COMMANDS = [
+  "Send",
+  "GetTask",
+  "ListTasks",
+  "CancelTask",
+  "Grant",
+  "EndTurn",
+  "UseTool",
+  "Replay",
+  "WakeFailed",
+];
+const QUEUE_COMMANDS = ["Notify", "Take", "Assign", "Inspect", "Heartbeat", "End", "CallTool"];
+
+/** The number that postcard writes at an offset, and what stands behind it. */
+function varint(bytes, offset) {
+  let value = 0;
+  for (let shift = 0; ; shift += 7) {
+    const byte = bytes[offset];
+    offset += 1;
+    value |= (byte & 127) << shift;
+    if (byte < 128) return [value, offset];
+  }
+}
+
+/** The kind of a principal's command stands behind two texts: whose it is, and the resident. */
+function principalKind(bytes) {
+  let offset = 0;
+  for (let text = 0; text < 2; text += 1) {
+    const [length, start] = varint(bytes, offset);
+    offset = start + length;
+  }
+  return PRINCIPAL_COMMANDS[varint(bytes, offset)[0]];
+}
+
+function faulty(Class, kindOf) {
   return class extends Class {
     #armed;
 
@@ -63,11 +98,10 @@ function faulty(Class) {
       return { [armed.when]: () => FAULTS[armed.fault](this.ctx) };
     }
 
-    async call(text) {
-      const command = JSON.parse(text).command ?? JSON.parse(text);
-      const { before, during, after } = this.#take(Object.keys(command)[0]);
+    async call(bytes) {
+      const { before, during, after } = this.#take(kindOf(bytes));
       await before?.();
-      const work = () => super.call(text);
+      const work = () => super.call(bytes);
       const answer = await (during ? withoutRandomness(work) : work());
       await after?.();
       return answer;
@@ -83,8 +117,8 @@ function faulty(Class) {
   };
 }
 
-export const PrincipalObject = faulty(Principal);
-export const WakeQueueObject = faulty(WakeQueue);
+export const PrincipalObject = faulty(Principal, principalKind);
+export const WakeQueueObject = faulty(WakeQueue, (bytes) => QUEUE_COMMANDS[varint(bytes, 0)[0]]);
 
 /** Requests under /faults/ go to the object they name, everything else to the Worker. */
 export default {

@@ -15,7 +15,7 @@ const INSIST_MS = 100;
 
 /** The newest build of the runner; built where there is none. */
 function binary() {
-  const builds = ["release", "debug"]
+  const builds = ["resident", "debug"]
     .map((profile) => join(ROOT, "target", profile, "resident"))
     .flatMap((path) => {
       const built = statSync(path, { throwIfNoEntry: false });

@@ -2,9 +2,8 @@
 
 use protocol::extensions::Activated;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
-use super::Call;
+use super::{Call, JsonText};
 
 /// A command and whose it is. The object is addressed by `principal`; it is repeated here so that what the object
 /// sends on names its origin.
@@ -78,7 +77,7 @@ pub struct Send {
     /// The digest of everything the caller said (`protocol::digest`).
     pub digest: String,
     /// The validated message as a JSON object without `contextId` and `taskId`.
-    pub message: Box<RawValue>,
+    pub message: JsonText,
     /// The context the caller names.
     pub context_id: Option<String>,
     /// The task the caller continues.
@@ -99,7 +98,7 @@ pub enum SendReply {
     /// The task as it is now.
     Task(TaskReply),
     /// The direct message with which the activation was answered.
-    Message(Box<RawValue>),
+    Message(JsonText),
 }
 
 /// A task as it is shown to its caller.
@@ -110,7 +109,7 @@ pub struct TaskReply {
     /// Whether it is terminal or waits for its caller.
     pub settled: bool,
     /// The A2A Task.
-    pub task: Box<RawValue>,
+    pub task: JsonText,
 }
 
 /// Read a task.
@@ -145,7 +144,7 @@ pub struct ListTasks {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ListReply {
     /// The A2A ListTasksResponse.
-    pub page: Box<RawValue>,
+    pub page: JsonText,
 }
 
 /// Watch a task, as the Worker asks it in an upgrade: the first frame is the task, every later one follows.
@@ -265,7 +264,7 @@ pub enum Tool {
     /// `a2a_complete_task` with outcome `completed`.
     Complete {
         /// The response artifact's parts, a JSON array. Absent where the response was appended before.
-        response: Option<Box<RawValue>>,
+        response: Option<JsonText>,
         /// Declared outputs, recorded before the response.
         outputs: Vec<Output>,
     },
@@ -279,7 +278,7 @@ pub enum Tool {
     /// `a2a_append_response`.
     AppendResponse {
         /// The chunk's parts, a JSON array.
-        parts: Box<RawValue>,
+        parts: JsonText,
         /// The chunk continues what was appended before, rather than beginning anew.
         append: bool,
         /// Nothing more will be appended.
@@ -295,7 +294,7 @@ pub enum Tool {
         /// The question, for the caller.
         question: String,
         /// A flat schema for the answer, if the caller can be shown one.
-        requested_schema: Option<Box<RawValue>>,
+        requested_schema: Option<JsonText>,
         /// Ask for authorization instead of input.
         auth: bool,
     },
@@ -307,10 +306,9 @@ pub struct Output {
     /// The declared name.
     pub name: String,
     /// The declared type.
-    #[serde(rename = "type")]
     pub kind: String,
     /// A JSON object.
-    pub value: Box<RawValue>,
+    pub value: JsonText,
 }
 
 /// What a tool answers.
@@ -321,9 +319,9 @@ pub enum ToolReply {
     /// The task as structured JSON.
     Structured {
         /// The A2A Task.
-        task: Box<RawValue>,
+        task: JsonText,
         /// What its newest message asked for: activated extensions, accepted output modes, referenced tasks.
-        request: Box<RawValue>,
+        request: JsonText,
     },
     /// The task's state after the tool, as the A2A name.
     State(String),

@@ -106,20 +106,17 @@ pub struct Inspect {}
 
 /// A queue as it is now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct InspectReply {
     /// Wakes that wait, at most 128.
     pub depth: i64,
     /// Those of them that wait for a failed turn's pause to end.
     pub delayed: i64,
     /// The turn, if there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnState>,
 }
 
 /// The one turn as it is now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct TurnState {
     /// The turn.
     pub turn_id: String,

@@ -5,9 +5,10 @@ use protocol::error::{A2aError, Reason};
 use protocol::state;
 
 use super::evidence::Kind;
-use super::task::{Task, count_new_task, raw};
+use super::task::{Task, count_new_task};
 use super::turn::WakeState;
 use super::{Principal, elicitation, task};
+use crate::commands::JsonText;
 use crate::commands::principal::{Send, SendReply};
 use crate::commands::wake_queue::Notice;
 use crate::error::CoreError;
@@ -106,7 +107,7 @@ impl<S: Store> Principal<'_, S> {
             return Err(A2aError::duplicate_message_id(&command.message_id).into());
         }
         if let Some(message) = prior.outcome_message {
-            return Ok(SendReply::Message(raw(message)?));
+            return Ok(SendReply::Message(JsonText::from_text(message)));
         }
         let task_id = prior.task_id.ok_or(StoreError::Corrupt { what: "claim" })?;
         let task =

@@ -13,8 +13,9 @@ use serde_json::{Map, Value as Json, json};
 use super::Principal;
 use super::artifacts::Chunk;
 use super::evidence::Kind;
-use super::task::{Task, raw};
+use super::task::Task;
 use super::turn::WakeState;
+use crate::commands::JsonText;
 use crate::commands::principal::{Send, SendReply, View};
 use crate::error::CoreError;
 use crate::storage::{Store, StoreError};
@@ -117,7 +118,7 @@ impl<S: Store> Principal<'_, S> {
         }
         let message = message.to_string();
         self.accept_message(command, &message)?;
-        Ok(SendReply::Message(raw(message)?))
+        Ok(SendReply::Message(JsonText::from_text(message)))
     }
 
     fn begin_task(

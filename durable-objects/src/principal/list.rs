@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use protocol::cursor::{Cursor, KEY_BYTES};
 
 use super::Principal;
-use super::task::{COLUMNS, MAX_HISTORY, Task, push_string, raw};
+use super::task::{COLUMNS, MAX_HISTORY, Task, push_string};
+use crate::commands::JsonText;
 use crate::commands::principal::{ListReply, ListTasks};
 use crate::error::CoreError;
 use crate::storage::{Store, StoreError, Value};
@@ -49,7 +50,9 @@ impl<S: Store> Principal<'_, S> {
             ",\"pageSize\":{},\"totalSize\":{total}}}",
             command.page_size
         ));
-        Ok(ListReply { page: raw(json)? })
+        Ok(ListReply {
+            page: JsonText::from_text(json),
+        })
     }
 
     /// The tasks of the page, and one more if there is one.

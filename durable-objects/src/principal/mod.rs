@@ -33,6 +33,7 @@ pub use turn::{MAX_DELIVERIES, MAX_FAILURES};
 use protocol::executor::Line;
 use serde::Serialize;
 
+use crate::commands;
 use crate::commands::principal::{PrincipalCall, PrincipalCommand, Send, View};
 use crate::commands::wake_queue::Admission;
 use crate::effects::{Effects, OwedNotice};
@@ -58,7 +59,7 @@ struct Scope<'a> {
 /// Runs one call. To be called inside a transaction, which must be rolled back on an error, unless the command
 /// [only reads](PrincipalCommand::only_reads).
 ///
-/// The answer is the JSON text of the call's reply (`commands::Call::Reply`).
+/// The answer is the bytes of one that carries the call's reply (`commands::Call::Reply`).
 ///
 /// # Errors
 /// [`CoreError::Refused`] for what the caller got wrong, [`CoreError::Store`] for what failed here.
@@ -66,7 +67,7 @@ pub fn handle<'a, S: Store>(
     store: &'a S,
     environment: Environment<'a>,
     call: &'a PrincipalCall,
-) -> Result<(String, Effects), CoreError> {
+) -> Result<(Vec<u8>, Effects), CoreError> {
     let scope = Scope {
         principal: &call.principal,
         resident: &call.resident,
@@ -279,7 +280,6 @@ pub fn next_due_ms<S: Store>(store: &S) -> Result<Option<i64>, StoreError> {
     row.optional_integer()
 }
 
-fn encode(reply: &impl Serialize) -> Result<String, CoreError> {
-    serde_json::to_string(reply)
-        .map_err(|_| CoreError::Store(StoreError::Corrupt { what: "reply" }))
+fn encode(reply: &impl Serialize) -> Result<Vec<u8>, CoreError> {
+    commands::accepted(reply).map_err(|_| CoreError::Store(StoreError::Corrupt { what: "reply" }))
 }

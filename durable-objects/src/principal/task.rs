@@ -2,8 +2,8 @@
 
 use a2a::TaskState;
 use protocol::{state, time};
-use serde_json::value::RawValue;
 
+use crate::commands::JsonText;
 use crate::commands::principal::{Locator, TaskReply, View};
 use crate::effects::{Effects, Frame, FrameKind};
 use crate::error::CoreError;
@@ -255,7 +255,7 @@ impl Task {
         Ok(TaskReply {
             task_id: self.task_id.clone(),
             settled: state::is_settled(&self.state),
-            task: raw(rendered)?,
+            task: JsonText::from_text(rendered),
         })
     }
 }
@@ -352,9 +352,4 @@ fn push_array(json: &mut String, key: &str, items: &[String]) {
         separator = ',';
     }
     json.push(']');
-}
-
-/// JSON text that this crate made, as it travels in a reply.
-pub(super) fn raw(json: String) -> Result<Box<RawValue>, CoreError> {
-    RawValue::from_string(json).map_err(|_| CoreError::Store(StoreError::Corrupt { what: "task" }))
 }

@@ -13,8 +13,9 @@ use protocol::untrusted::{self, TaskView};
 use serde_json::{Value as Json, json};
 
 use super::artifacts::Chunk;
-use super::task::{Task, artifacts, history, raw};
+use super::task::{Task, artifacts, history};
 use super::{Principal, read};
+use crate::commands::JsonText;
 use crate::commands::principal::{Output, Tool, ToolReply, UseTool, View};
 use crate::error::CoreError;
 use crate::storage::{Store, StoreError};
@@ -97,7 +98,7 @@ impl<S: Store> Principal<'_, S> {
             } => self.require_input(
                 &mut task,
                 question,
-                requested_schema.as_deref().map(|schema| schema.get()),
+                requested_schema.as_ref().map(|schema| schema.get()),
                 *auth,
             ),
             Tool::Read { .. } => Err(StoreError::Corrupt { what: "tool" }.into()),
@@ -219,8 +220,8 @@ impl<S: Store> Principal<'_, S> {
                 "referenceTaskIds": reference_task_ids,
             });
             return Ok(ToolReply::Structured {
-                task: raw(task.render(self.store, &View::default())?)?,
-                request: raw(view.to_string())?,
+                task: JsonText::from_text(task.render(self.store, &View::default())?),
+                request: JsonText::from_text(view.to_string()),
             });
         }
         let artifacts = parse_all(&artifacts(self.store, &task.task_id)?)?;

@@ -1,6 +1,8 @@
 //! Message or Task is the executor's decision, and what happens to a task when its executor fails.
 
-use durable_objects::commands::principal::{PrincipalCommand, Replay, Send, SendReply};
+use durable_objects::commands::principal::{
+    PrincipalCommand, Replay, ReplayReply, Send, SendReply,
+};
 use durable_objects::environment::Environment;
 use durable_objects::error::CoreError;
 use durable_objects::principal::{self, Begun, EXECUTION_LIFE_MS, Executed};
@@ -8,9 +10,9 @@ use durable_objects::storage::Transactional;
 use protocol::executor::Line;
 use serde_json::{Value as Json, json};
 
-use crate::support::World;
 use crate::support::ask::message as send;
 use crate::support::objects::Counter;
+use crate::support::{World, decode};
 
 const SCOPE: (&str, &str) = ("ann", "resident");
 
@@ -97,14 +99,14 @@ fn over(executed: Executed) -> SendReply {
 fn task(reply: SendReply) -> Json {
     match reply {
         SendReply::Task(task) => serde_json::from_str(task.task.get()).unwrap(),
-        SendReply::Message(message) => panic!("a message: {message}"),
+        SendReply::Message(message) => panic!("a message: {message:?}"),
     }
 }
 
 fn message(reply: SendReply) -> Json {
     match reply {
         SendReply::Message(message) => serde_json::from_str(message.get()).unwrap(),
-        SendReply::Task(task) => panic!("a task: {}", task.task),
+        SendReply::Task(task) => panic!("a task: {:?}", task.task),
     }
 }
 
@@ -236,7 +238,8 @@ fn a_new_resident_session_is_not_offered_what_an_executor_is_at_work_on() {
             PrincipalCommand::Replay(Replay { assigned: true }),
         )
         .unwrap();
-    assert_eq!(reply, r#"{"offered":0,"moved":false}"#);
+    let reply: ReplayReply = decode(&reply);
+    assert_eq!((reply.offered, reply.moved), (0, false));
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! Listing tasks: order, filters, pages, totals, and what each reads.
 
-use durable_objects::commands::principal::{ListTasks, PrincipalCommand, View};
+use durable_objects::commands::principal::{ListReply, ListTasks, PrincipalCommand, View};
 use serde_json::Value as Json;
 
-use crate::support::World;
 use crate::support::ask::complete;
+use crate::support::{World, decode};
 
 /// A list of everything, as a client asks for it.
 fn everything(page_size: u32) -> ListTasks {
@@ -31,8 +31,8 @@ fn try_list(world: &mut World, principal: &str, command: ListTasks) -> Result<Js
     let reply = world
         .command(principal, None, PrincipalCommand::ListTasks(command))
         .map_err(|failure| failure.reason().to_owned())?;
-    let reply: Json = serde_json::from_str(&reply).unwrap();
-    Ok(reply["page"].clone())
+    let reply: ListReply = decode(&reply);
+    Ok(serde_json::from_str(reply.page.get()).unwrap())
 }
 
 fn ids(page: &Json) -> Vec<String> {

@@ -1,5 +1,7 @@
 //! Breaking an invariant on purpose, behind the cores' backs: what the simulation must see.
 
+use durable_objects::commands;
+use durable_objects::commands::principal::{PrincipalCommand, Tool};
 use durable_objects::storage::Store;
 use durable_objects::storage::native::NativeStore;
 
@@ -100,9 +102,9 @@ impl Sabotage {
             ),
             Self::ShareAuthority => share_authority(world),
             Self::ForgetTurn => {
-                let tool = world.in_flight.iter().position(|message| {
-                    matches!(message, Message::Request { body, .. } if body.contains("\"Complete\""))
-                });
+                let tool = world.in_flight.iter().position(
+                    |message| matches!(message, Message::Request { body, .. } if is_complete(body)),
+                );
                 if let Some(tool) = tool {
                     for queue in world.queues.values() {
                         changes(&queue.store, "DELETE FROM turn RETURNING 'x'");
@@ -175,4 +177,12 @@ fn share_authority(world: &World) -> bool {
         }
     }
     false
+}
+
+/// Whether a call to a principal completes a task.
+fn is_complete(body: &[u8]) -> bool {
+    match commands::decode(body) {
+        Ok(PrincipalCommand::UseTool(used)) => matches!(used.tool, Tool::Complete { .. }),
+        _ => false,
+    }
 }

@@ -1,19 +1,19 @@
 //! Short forms of what clients and residents ask, for tests in which nothing is lost.
 
+use durable_objects::commands::JsonText;
 use durable_objects::commands::principal::{
     CancelTask, Disposition, GetTask, Output, PrincipalCommand, Send, SendReply, TaskReply, Tool,
     ToolReply, TurnOutcome, View,
 };
 use durable_objects::commands::wake_queue::{Turn, TurnAuthority};
 use protocol::extensions::Activated;
-use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
 
-use super::{Answer, Failure, World};
+use super::{Answer, Failure, World, decode};
 
 /// The text of a JSON value, as it travels unread.
-pub fn raw(json: &Json) -> Box<RawValue> {
-    RawValue::from_string(json.to_string()).unwrap()
+pub fn raw(json: &Json) -> JsonText {
+    JsonText::from_text(json.to_string())
 }
 
 /// A message that begins new work. Its text is its digest.
@@ -99,9 +99,9 @@ impl World {
     /// Sends; the task that it became or belongs to.
     pub fn try_send(&mut self, principal: &str, send: Send) -> Result<Json, Failure> {
         let reply = self.command(principal, None, PrincipalCommand::Send(send))?;
-        match serde_json::from_str(&reply).unwrap() {
+        match decode::<SendReply>(&reply) {
             SendReply::Task(task) => Ok(serde_json::from_str(task.task.get()).unwrap()),
-            SendReply::Message(message) => panic!("a direct message: {message}"),
+            SendReply::Message(message) => panic!("a direct message: {message:?}"),
         }
     }
 
@@ -124,7 +124,7 @@ impl World {
             view: View::default(),
         };
         let reply = self.command(principal, None, PrincipalCommand::GetTask(command))?;
-        let reply: TaskReply = serde_json::from_str(&reply).unwrap();
+        let reply: TaskReply = decode(&reply);
         Ok(serde_json::from_str(reply.task.get()).unwrap())
     }
 
@@ -142,7 +142,7 @@ impl World {
             view: View::default(),
         };
         let reply = self.command(principal, None, PrincipalCommand::CancelTask(command))?;
-        let reply: TaskReply = serde_json::from_str(&reply).unwrap();
+        let reply: TaskReply = decode(&reply);
         Ok(serde_json::from_str(reply.task.get()).unwrap())
     }
 

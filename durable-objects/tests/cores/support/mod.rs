@@ -21,6 +21,7 @@ pub mod peek;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use durable_objects::commands;
 use durable_objects::commands::principal::{
     Disposition, EndTurn, GrantReply, PrincipalCall, PrincipalCommand, ReplayReply, Tool,
     ToolReply, TurnOutcome, UseTool,
@@ -36,12 +37,18 @@ use durable_objects::principal;
 use durable_objects::storage::{Store, Transactional};
 use durable_objects::wake_queue::{Due, Ending, Run, Step, WakeQueue};
 use protocol::error::A2aError;
+use serde::de::DeserializeOwned;
 
 use network::{Address, Awaiting, Message};
 use objects::{Counter, PrincipalObject, QueueObject, Watcher};
 
 /// The lease the queues give, in milliseconds.
 pub const LEASE_MS: i64 = 60_000;
+
+/// The reply in the bytes of an answer that carries one.
+pub fn decode<T: DeserializeOwned>(answer: &[u8]) -> T {
+    commands::answer(answer).unwrap().unwrap()
+}
 
 /// Why a call gave no answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -143,7 +150,7 @@ impl World {
         principal: &str,
         resident: Option<&str>,
         command: PrincipalCommand,
-    ) -> Result<String, Failure> {
+    ) -> Result<Vec<u8>, Failure> {
         let object = self.principals.get_mut(principal).expect("a principal");
         let call = PrincipalCall {
             principal: principal.to_owned(),
@@ -151,8 +158,8 @@ impl World {
             command,
         };
         // As on the wire, so that every call is proved to survive it.
-        let text = serde_json::to_string(&call).unwrap();
-        let call: PrincipalCall = serde_json::from_str(&text).unwrap();
+        let bytes = commands::encode(&call).unwrap();
+        let call: PrincipalCall = commands::decode(&bytes).unwrap();
         let (now_ms, ids) = (self.now_ms, &mut self.ids);
         let ran = object.store.transaction(|store| {
             let environment = Environment { now_ms, ids };
@@ -211,7 +218,7 @@ impl World {
             self.call(
                 Address::Principal(principal.to_owned()),
                 Address::Queue(resident),
-                serde_json::to_string(&command).unwrap(),
+                commands::encode(&command).unwrap(),
                 Awaiting::Admissions(notices),
             );
         }
@@ -465,12 +472,12 @@ impl World {
         self.call(
             Address::Queue(resident.to_owned()),
             Address::Principal(principal.to_owned()),
-            serde_json::to_string(&command).unwrap(),
+            commands::encode(&command).unwrap(),
             awaiting,
         );
     }
 
-    fn call(&mut self, from: Address, to: Address, body: String, awaiting: Awaiting) {
+    fn call(&mut self, from: Address, to: Address, body: Vec<u8>, awaiting: Awaiting) {
         let life = self.life(&from);
         self.in_flight.push(Message::Request {
             from,
@@ -528,9 +535,9 @@ impl World {
         &mut self,
         from: &Address,
         principal: &str,
-        body: &str,
-    ) -> Result<String, Failure> {
-        let command: PrincipalCommand = serde_json::from_str(body).unwrap();
+        body: &[u8],
+    ) -> Result<Vec<u8>, Failure> {
+        let command: PrincipalCommand = commands::decode(body).unwrap();
         let Address::Queue(resident) = from else {
             panic!("only queues call principals");
         };
@@ -552,19 +559,19 @@ impl World {
         answer
     }
 
-    fn queue_receives(&mut self, resident: &str, body: &str) -> Result<String, Failure> {
-        let WakeQueueCommand::Notify(notify) = serde_json::from_str(body).unwrap() else {
+    fn queue_receives(&mut self, resident: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
+        let WakeQueueCommand::Notify(notify) = commands::decode(body).unwrap() else {
             panic!("principals only notify");
         };
         self.queue(resident, |queue| queue.notify(&notify))
-            .map(|admissions| serde_json::to_string(&admissions).unwrap())
+            .map(|admissions| commands::accepted(&admissions).unwrap())
     }
 
-    fn resume(&mut self, at: &Address, awaiting: Awaiting, answer: Result<String, Failure>) {
+    fn resume(&mut self, at: &Address, awaiting: Awaiting, answer: Result<Vec<u8>, Failure>) {
         let name = at.name();
         match (awaiting, answer) {
-            (Awaiting::Admissions(notices), Ok(text)) => {
-                let admissions: Vec<Admission> = serde_json::from_str(&text).unwrap();
+            (Awaiting::Admissions(notices), Ok(bytes)) => {
+                let admissions: Vec<Admission> = decode(&bytes);
                 self.notices_answered(name, notices.into_iter().zip(admissions).collect());
             }
             // The notices stay in the outbox, and the alarm tries again.
@@ -575,9 +582,9 @@ impl World {
                     session,
                     turn_id,
                 },
-                Ok(text),
+                Ok(bytes),
             ) => {
-                let reply: GrantReply = serde_json::from_str(&text).unwrap();
+                let reply: GrantReply = decode(&bytes);
                 let step = self.queue(name, |queue| queue.granted(&turn_id, &session, &reply));
                 self.follow(name, &session, ticket, step);
             }
@@ -598,8 +605,8 @@ impl World {
                 },
                 answer,
             ) => {
-                let answer = answer.and_then(|text| {
-                    let disposition: Disposition = serde_json::from_str(&text).unwrap();
+                let answer = answer.and_then(|bytes| {
+                    let disposition: Disposition = decode(&bytes);
                     self.queue(name, |queue| queue.ended(&turn_id, &disposition))?;
                     Ok(disposition)
                 });
@@ -615,16 +622,15 @@ impl World {
                 }
             }
             (Awaiting::Replay(principal), answer) => {
-                let answer: Option<ReplayReply> =
-                    answer.ok().map(|text| serde_json::from_str(&text).unwrap());
+                let answer: Option<ReplayReply> = answer.ok().map(|bytes| decode(&bytes));
                 let replayed =
                     self.queue(name, |queue| queue.replayed(&principal, answer.as_ref()));
                 if replayed.is_ok() {
                     self.carry_on(name);
                 }
             }
-            (Awaiting::Tool(ticket), Ok(text)) => {
-                self.answer(ticket, Answer::Tool(serde_json::from_str(&text).unwrap()));
+            (Awaiting::Tool(ticket), Ok(bytes)) => {
+                self.answer(ticket, Answer::Tool(decode(&bytes)));
             }
             (Awaiting::Tool(ticket), Err(failure)) => self.answer(ticket, Answer::Failed(failure)),
         }

@@ -45,7 +45,7 @@ pub enum Message {
         /// The caller's life; the answer to an earlier one is nobody's.
         life: u32,
         to: Address,
-        body: String,
+        body: Vec<u8>,
         /// None where the caller does not wait any more.
         awaiting: Option<Awaiting>,
     },
@@ -53,7 +53,7 @@ pub enum Message {
         to: Address,
         life: u32,
         awaiting: Awaiting,
-        answer: Result<String, Failure>,
+        answer: Result<Vec<u8>, Failure>,
     },
 }
 
