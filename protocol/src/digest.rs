@@ -9,6 +9,7 @@ use std::io;
 
 use a2a::Role;
 use serde::Serialize;
+use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -44,8 +45,22 @@ pub fn message_digest(message: &Message) -> String {
     );
     let mut sink = HashSink(Sha256::new());
     // The sink takes everything, and a message holds nothing that JSON cannot.
-    let _ = serde_json::to_writer(&mut sink, &digested);
+    let _ = digested.serialize(&mut Serializer::with_formatter(&mut sink, OneNumber));
     hex(&sink.0.finalize())
+}
+
+/// Writes equal numbers alike: `1`, `1.0` and `1e0` are one number to a reader, and so to a retry.
+struct OneNumber;
+
+impl Formatter for OneNumber {
+    fn write_f64<W: ?Sized + io::Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
+        // Beyond this an integer is read as a double, too, and both come out the same.
+        if value.fract() == 0.0 && value.abs() < 1e19 {
+            write!(writer, "{:.0}", value + 0.0)
+        } else {
+            CompactFormatter.write_f64(writer, value)
+        }
+    }
 }
 
 /// Lower-case hex.
@@ -88,6 +103,26 @@ mod tests {
             json!({"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hello"}]});
         message[field] = value;
         digest_of(&json!({"message": message}).to_string())
+    }
+
+    #[test]
+    fn equal_numbers_are_one_number_however_they_are_written() {
+        let digest = |number: &str| {
+            digest_of(&format!(
+                r#"{{"message":{{"messageId":"m","role":"ROLE_USER","parts":[{{"data":{number}}}]}}}}"#
+            ))
+        };
+        for (one, other) in [
+            ("1", "1.0"),
+            ("100", "1e2"),
+            ("0", "-0.0"),
+            ("10000000000000000", "1e16"),
+            ("12345678901234567890123", "1.2345678901234567890123e22"),
+        ] {
+            assert_eq!(digest(one), digest(other), "{one} and {other}");
+        }
+        assert_ne!(digest("1"), digest("1.5"));
+        assert_ne!(digest("9007199254740993"), digest("9007199254740992"));
     }
 
     #[test]

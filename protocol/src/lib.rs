@@ -11,7 +11,8 @@
 //! 2. [`send::SendRequest::from_value`] checks every field against the contract and collects what is wrong, each
 //!    violation under its full path, into one [`error::A2aError`].
 //! 3. [`digest::message_digest`] makes the value that decides whether a repeated `messageId` is a retry or a conflict.
-//! 4. [`message::Message::to_wire`] renders the message once, as it is stored and as every reader gets it.
+//! 4. The message is serialized once, as it is stored and, behind the ids of its context and task, as every reader gets
+//!    it.
 //!
 //! Maps are sorted: `serde_json` without `preserve_order` keeps them in a `BTreeMap`, so the text of a value is
 //! canonical and two texts of one value have one digest.

@@ -28,8 +28,8 @@ const REFERENCE_TASK_IDS: Name = named("referenceTaskIds", "reference_task_ids")
 
 /// A message within the contract's limits.
 ///
-/// `Serialize` and `Deserialize` carry it, already validated, from the Worker to an object. What is stored and shown is
-/// [`Message::to_wire`].
+/// Serialized without the ids that its author named, it is the ProtoJSON text that is stored and shown; the object that
+/// accepts it puts the ids of its context and task in front.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Message {
@@ -54,42 +54,6 @@ pub struct Message {
     /// Tasks that the message refers to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reference_task_ids: Vec<String>,
-}
-
-/// A message with the ids of the task that it belongs to, borrowed for rendering.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Wire<'a> {
-    message_id: &'a str,
-    context_id: &'a str,
-    task_id: &'a str,
-    role: &'a Role,
-    parts: &'a [Value],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    metadata: Option<&'a Map<String, Value>>,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    extensions: &'a [String],
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    reference_task_ids: &'a [String],
-}
-
-impl Message {
-    /// The ProtoJSON text of the message under the context and the task that it was accepted into: what is stored, and
-    /// what every reader gets. Absent fields are left out; the text has no raw line break.
-    pub fn to_wire(&self, context_id: &str, task_id: &str) -> String {
-        let wire = Wire {
-            message_id: &self.message_id,
-            context_id,
-            task_id,
-            role: &self.role,
-            parts: &self.parts,
-            metadata: self.metadata.as_ref(),
-            extensions: &self.extensions,
-            reference_task_ids: &self.reference_task_ids,
-        };
-        // Strings, lists and maps with string keys: there is nothing in it that JSON cannot hold.
-        serde_json::to_string(&wire).unwrap_or_default()
-    }
 }
 
 /// Reads a message that a client sends; `None` once something in it was refused.
@@ -212,8 +176,8 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_stored_with_the_ids_of_its_task() {
-        let message = read(json!({
+    fn a_message_is_stored_as_its_author_meant_it() {
+        let mut message = read(json!({
             "messageId": "m-1",
             "contextId": "wished",
             "role": "ROLE_USER",
@@ -223,13 +187,12 @@ mod tests {
             "referenceTaskIds": ["t-0"],
         }))
         .unwrap();
-        let wire: Value = serde_json::from_str(&message.to_wire("c-1", "t-1")).unwrap();
+        assert_eq!(message.context_id.take().as_deref(), Some("wished"));
+        let wire: Value = serde_json::from_str(&serde_json::to_string(&message).unwrap()).unwrap();
         assert_eq!(
             wire,
             json!({
                 "messageId": "m-1",
-                "contextId": "c-1",
-                "taskId": "t-1",
                 "role": "ROLE_USER",
                 "parts": [{"text": "hi\n\u{2028}"}, {"data": {"b": 1, "a": 2}}],
                 "metadata": {"k": null},
@@ -242,8 +205,8 @@ mod tests {
     #[test]
     fn absent_fields_are_left_out_of_the_stored_message() {
         assert_eq!(
-            read(hello()).unwrap().to_wire("c", "t"),
-            r#"{"messageId":"m-1","contextId":"c","taskId":"t","role":"ROLE_USER","parts":[{"text":"hello"}]}"#
+            serde_json::to_string(&read(hello()).unwrap()).unwrap(),
+            r#"{"messageId":"m-1","role":"ROLE_USER","parts":[{"text":"hello"}]}"#
         );
     }
 

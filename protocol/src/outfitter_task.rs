@@ -195,8 +195,7 @@ fn is_major_minor(text: &str) -> bool {
 
 /// The full identity of a task of this agent: two servers may mint the same task id, the locator tells
 /// them apart. `agent_interface` is the URL that the card names.
-#[must_use]
-pub fn task_locator(agent_interface: &str, task_id: &str) -> Value {
+fn task_locator(agent_interface: &str, task_id: &str) -> Value {
     json!({
         "agentInterface": agent_interface,
         "protocolBinding": PROTOCOL_BINDING,
@@ -206,8 +205,7 @@ pub fn task_locator(agent_interface: &str, task_id: &str) -> Value {
 }
 
 /// What made a task, and within whom its message id is unique. `scope` is the principal's name.
-#[must_use]
-pub fn idempotency(message_id: &str, scope: &str) -> Value {
+fn idempotency(message_id: &str, scope: &str) -> Value {
     json!({"messageId": message_id, "scope": scope})
 }
 

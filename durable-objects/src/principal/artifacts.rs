@@ -1,6 +1,6 @@
 //! A task's artifacts: what its watchers see arrive, chunk by chunk, and its readers find whole.
 
-use protocol::error::A2aError;
+use protocol::error::{A2aError, Reason};
 use serde_json::{Map, Value as Json};
 
 use super::Principal;
@@ -10,7 +10,11 @@ use crate::error::CoreError;
 use crate::storage::{Store, StoreError};
 
 /// The largest artifact, in bytes of its JSON.
-pub(super) const MAX_ARTIFACT_BYTES: usize = 1024 * 1024;
+const MAX_ARTIFACT_BYTES: usize = 1024 * 1024;
+
+/// The most artifacts of one task, and their size together, in bytes of their JSON.
+const MAX_ARTIFACTS: i64 = 256;
+const MAX_ARTIFACTS_BYTES: i64 = 8 * 1024 * 1024;
 
 /// How an artifact arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +72,7 @@ impl<S: Store> Principal<'_, S> {
         if stored.len() > MAX_ARTIFACT_BYTES {
             return Err(A2aError::too_large(artifact_id, MAX_ARTIFACT_BYTES).into());
         }
+        self.check_room(task_id, artifact_id, stored.len())?;
         let sealed = i64::from(last);
         match prior {
             Some((ordinal, ..)) => self.store.execute(
@@ -82,6 +87,27 @@ impl<S: Store> Principal<'_, S> {
         }
         self.show(task, artifact, append, last);
         Ok(())
+    }
+
+    /// Refuses an artifact for which the task has no room.
+    fn check_room(&self, task_id: &str, artifact_id: &str, bytes: usize) -> Result<(), CoreError> {
+        let others = self.store.first(
+            "SELECT count(*), coalesce(sum(length(artifact)), 0) FROM artifacts \
+             WHERE task_id = ?1 AND artifact_id <> ?2",
+            &[task_id.into(), artifact_id.into()],
+        )?;
+        let Some(mut row) = others else { return Ok(()) };
+        let (count, taken_bytes) = (row.integer()?, row.integer()?);
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        if count < MAX_ARTIFACTS && taken_bytes.saturating_add(bytes) <= MAX_ARTIFACTS_BYTES {
+            return Ok(());
+        }
+        Err(A2aError::new(
+            Reason::PayloadTooLarge,
+            "the task has no room for it: at most 256 artifacts of 8 MiB together",
+        )
+        .with("artifactId", artifact_id)
+        .into())
     }
 
     /// Lets nothing more be appended to an artifact. False where there is none of this id.

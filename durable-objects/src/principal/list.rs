@@ -18,6 +18,9 @@ use crate::storage::{Store, StoreError, Value};
 /// The most parameters bound to one statement, under the platform's 100.
 const MAX_BOUND: usize = 90;
 
+/// The content of a page's tasks, in bytes, after which it ends.
+const MAX_PAGE_BYTES: i64 = 8 * 1024 * 1024;
+
 /// The name under which a principal's cursor key is kept.
 const CURSOR_KEY: &str = "page_token";
 
@@ -31,8 +34,9 @@ impl<S: Store> Principal<'_, S> {
             .transpose()?;
         let mut tasks = self.page(command, cursor.as_ref())?;
         let page_size = usize::try_from(command.page_size).unwrap_or(usize::MAX);
-        let more = tasks.len() > page_size;
-        tasks.truncate(page_size);
+        let fitting = page_size.min(self.fitting(command, &tasks)?);
+        let more = tasks.len() > fitting;
+        tasks.truncate(fitting);
         let next_page_token = match tasks.last().filter(|_| more) {
             Some(last) => Cursor {
                 status_timestamp_ms: last.status_ms,
@@ -75,6 +79,42 @@ impl<S: Store> Principal<'_, S> {
             .into_iter()
             .map(Task::from_row)
             .collect()
+    }
+
+    /// How many of the tasks fit into one answer: at least one, and as many as [`MAX_PAGE_BYTES`] holds. A page may be
+    /// shorter than it was asked to be (spec §3.1.4); its token says where to go on.
+    fn fitting(&self, command: &ListTasks, tasks: &[Task]) -> Result<usize, StoreError> {
+        let view = &command.view;
+        let mut sizes: HashMap<String, i64> = HashMap::new();
+        let mut add = |table: &str, column: &str| -> Result<(), StoreError> {
+            for chunk in tasks.chunks(MAX_BOUND) {
+                let (places, parameters) = bound(chunk);
+                let sql = format!(
+                    "SELECT task_id, sum(length({column})) FROM {table} WHERE task_id IN ({places}) GROUP BY task_id"
+                );
+                for mut row in self.store.query(&sql, &parameters)? {
+                    let size = sizes.entry(row.text()?).or_default();
+                    *size = size.saturating_add(row.integer()?);
+                }
+            }
+            Ok(())
+        };
+        if !view.without_artifacts {
+            add("artifacts", "artifact")?;
+        }
+        if view.history_length != Some(0) {
+            add("messages", "message")?;
+        }
+        let mut page_bytes = 0_i64;
+        let fitting = tasks
+            .iter()
+            .take_while(|task| {
+                page_bytes = page_bytes
+                    .saturating_add(sizes.get(&task.task_id).copied().unwrap_or_default());
+                page_bytes <= MAX_PAGE_BYTES
+            })
+            .count();
+        Ok(fitting.max(1))
     }
 
     fn total(&self, command: &ListTasks) -> Result<i64, StoreError> {
@@ -140,13 +180,8 @@ impl<S: Store> Principal<'_, S> {
     ) -> Result<HashMap<String, Vec<String>>, StoreError> {
         let mut found: HashMap<String, Vec<String>> = HashMap::new();
         for chunk in tasks.chunks(MAX_BOUND) {
-            let parameters: Vec<Value<'_>> =
-                chunk.iter().map(|task| (&task.task_id).into()).collect();
-            let places: Vec<String> = (1..=chunk.len()).map(|place| format!("?{place}")).collect();
-            let sql = format!(
-                "{select} WHERE task_id IN ({}) ORDER BY task_id, ordinal",
-                places.join(", ")
-            );
+            let (places, parameters) = bound(chunk);
+            let sql = format!("{select} WHERE task_id IN ({places}) ORDER BY task_id, ordinal");
             for mut row in self.store.query(&sql, &parameters)? {
                 found.entry(row.text()?).or_default().push(row.text()?);
             }
@@ -197,4 +232,11 @@ fn filter<'a>(sql: &mut String, parameters: &mut Vec<Value<'a>>, command: &'a Li
     if let Some(from_ms) = command.status_from_ms {
         add("status_ms >=", from_ms.into());
     }
+}
+
+/// The places and parameters that stand for these tasks' ids in a statement.
+fn bound(tasks: &[Task]) -> (String, Vec<Value<'_>>) {
+    let places: Vec<String> = (1..=tasks.len()).map(|place| format!("?{place}")).collect();
+    let parameters = tasks.iter().map(|task| (&task.task_id).into()).collect();
+    (places.join(", "), parameters)
 }

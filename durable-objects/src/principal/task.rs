@@ -1,7 +1,9 @@
 //! A task's row, the one way its status changes, and how it is written as an A2A Task.
 
 use a2a::TaskState;
-use protocol::{state, time};
+use protocol::extensions::OUTFITTER_TASK_KEY;
+use protocol::{outfitter_task, state, time};
+use serde_json::json;
 
 use crate::commands::JsonText;
 use crate::commands::principal::{Locator, TaskReply, View};
@@ -22,6 +24,13 @@ pub(super) const COLUMNS: &str = columns!();
 
 /// The messages kept of one task's history.
 pub(super) const MAX_HISTORY: i64 = 200;
+
+/// What is kept of one task's history, in bytes of its JSON. With [`MAX_ARTIFACTS_BYTES`](super::artifacts) it keeps a
+/// task below the 32 MiB that one answer between two objects may have.
+const MAX_HISTORY_BYTES: i64 = 16 * 1024 * 1024;
+
+/// A message that can push a history of [`MAX_HISTORY`] over [`MAX_HISTORY_BYTES`], in bytes.
+const LARGE_MESSAGE_BYTES: usize = 64 * 1024;
 
 /// A task as stored, without its history and artifacts.
 #[derive(Debug, Clone)]
@@ -136,6 +145,29 @@ impl Task {
             )?;
         }
         self.next_ordinal = ordinal.saturating_add(1);
+        if message.len() > LARGE_MESSAGE_BYTES {
+            self.trim_history(store)?;
+        }
+        Ok(())
+    }
+
+    /// Drops the oldest messages over [`MAX_HISTORY_BYTES`].
+    fn trim_history<S: Store>(&self, store: &S) -> Result<(), StoreError> {
+        let sizes = store.query(
+            "SELECT ordinal, length(message) FROM messages WHERE task_id = ?1 ORDER BY ordinal DESC",
+            &[(&self.task_id).into()],
+        )?;
+        let mut kept_bytes = 0_i64;
+        for mut row in sizes {
+            let (ordinal, bytes) = (row.integer()?, row.integer()?);
+            kept_bytes = kept_bytes.saturating_add(bytes);
+            if kept_bytes > MAX_HISTORY_BYTES {
+                return store.execute(
+                    "DELETE FROM messages WHERE task_id = ?1 AND ordinal <= ?2",
+                    &[(&self.task_id).into(), ordinal.into()],
+                );
+            }
+        }
         Ok(())
     }
 
@@ -211,24 +243,21 @@ impl Task {
         json: &mut String,
         locator: &Locator,
     ) -> Result<(), StoreError> {
-        json.push_str(",\"metadata\":{\"outfitter-task/v1\":{\"task\":{\"agentInterface\":");
-        push_string(json, &locator.agent_interface);
-        json.push_str(",\"protocolBinding\":\"HTTP+JSON\",\"protocolVersion\":\"1.0\",\"taskId\":");
-        push_string(json, &self.task_id);
-        json.push('}');
-        let origin = store.first(
-            "SELECT dedupe_key FROM claims WHERE task_id = ?1 ORDER BY activation_id LIMIT 1",
-            &[(&self.task_id).into()],
-        )?;
-        if let Some(mut row) = origin {
-            let message_id = row.text()?;
-            json.push_str(",\"idempotency\":{\"messageId\":");
-            push_string(json, &message_id);
-            json.push_str(",\"scope\":");
-            push_string(json, &locator.scope);
-            json.push('}');
-        }
-        json.push_str("}}");
+        let mut origin = store
+            .first(
+                "SELECT dedupe_key FROM claims WHERE task_id = ?1 ORDER BY activation_id LIMIT 1",
+                &[(&self.task_id).into()],
+            )?
+            .ok_or(StoreError::Corrupt { what: "claim" })?;
+        let payload = outfitter_task::task_payload(
+            &locator.agent_interface,
+            &self.task_id,
+            &origin.text()?,
+            &locator.scope,
+        );
+        let metadata = json!({ OUTFITTER_TASK_KEY: payload });
+        json.push_str(",\"metadata\":");
+        json.push_str(&metadata.to_string());
         Ok(())
     }
 

@@ -8,9 +8,9 @@ use protocol::error::A2aError;
 use protocol::extensions::{
     Activated, ELICITATION_URI, Extension, OUTFITTER_TASK_KEY, OUTFITTER_TASK_URI,
 };
-use protocol::state;
 use protocol::untrusted::{self, TaskView};
-use serde_json::{Value as Json, json};
+use protocol::{outfitter_task, state};
+use serde_json::{Map, Value as Json, json};
 
 use super::artifacts::Chunk;
 use super::task::{Task, artifacts, history};
@@ -156,13 +156,14 @@ impl<S: Store> Principal<'_, S> {
     /// delivered anew does not leave two (seed *Output artifacts*).
     fn record_output(&mut self, task: &Task, output: &Output) -> Result<String, CoreError> {
         let artifact_id = format!("output.{}", output.name);
-        let value: Json = serde_json::from_str(output.value.get())
+        let value: Map<String, Json> = serde_json::from_str(output.value.get())
             .map_err(|_| StoreError::Corrupt { what: "output" })?;
+        let payload = outfitter_task::output_payload(&output.name, &output.kind, &value);
         let mut artifact = json!({
             "artifactId": artifact_id,
             "name": output.name,
             "parts": [{ "data": value }],
-            "metadata": { OUTFITTER_TASK_KEY: { "output": output.name, "type": output.kind, "value": value } },
+            "metadata": { OUTFITTER_TASK_KEY: payload },
         });
         if self.activated(task)?.contains(Extension::OutfitterTask)
             && let Some(fields) = artifact.as_object_mut()

@@ -3,7 +3,7 @@
 use durable_objects::commands::principal::{ListReply, ListTasks, PrincipalCommand, View};
 use serde_json::Value as Json;
 
-use crate::support::ask::complete;
+use crate::support::ask::{complete, message, raw};
 use crate::support::{World, decode};
 
 /// A list of everything, as a client asks for it.
@@ -248,4 +248,35 @@ fn no_page_scans_or_sorts() {
             assert!(plan.contains("USING"), "{filter}{cursor}: {plan}");
         }
     }
+}
+
+#[test]
+fn a_page_of_large_tasks_is_shorter_and_says_where_to_go_on() {
+    let mut world = World::of(&["ann"]);
+    for n in 0..12 {
+        let mut large = message(&format!("m{n}"), "large");
+        large.message = raw(&serde_json::json!({
+            "messageId": format!("m{n}"), "role": "ROLE_USER",
+            "parts": [{ "text": "x".repeat(1_000_000) }],
+        }));
+        world.try_send("ann", large).unwrap();
+    }
+    let mut seen = 0;
+    let mut command = everything(100);
+    command.view.history_length = None;
+    loop {
+        let page = list(&mut world, "ann", command);
+        let length = ids(&page).len();
+        assert!(page.to_string().len() < 9 * 1024 * 1024);
+        assert!((1..=8).contains(&length));
+        seen += length;
+        let token = page["nextPageToken"].as_str().unwrap();
+        if token.is_empty() {
+            break;
+        }
+        command = everything(100);
+        command.view.history_length = None;
+        command.page_token = Some(token.to_owned());
+    }
+    assert_eq!(seen, 12);
 }

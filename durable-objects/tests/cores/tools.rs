@@ -279,3 +279,20 @@ fn a_typed_answer_is_checked_against_its_question_and_a_plain_one_is_always_take
     assert_eq!(state(&task), "TASK_STATE_SUBMITTED");
     assert_eq!(task["history"][2]["parts"][0]["data"], right);
 }
+
+#[test]
+fn a_task_stays_small_enough_to_be_answered_whole() {
+    let mut world = World::of(&["ann"]);
+    let task_id = world.submit("ann", "m1");
+    let turn = world.take();
+    let large =
+        |name: &str| Tool::RecordOutput(output(name, json!({ "text": "x".repeat(400_000) })));
+    let refused = (0..20)
+        .find_map(|n| world.try_tool(&turn, large(&format!("o{n}"))).err())
+        .expect("a cap");
+    assert_eq!(refused.reason(), "PAYLOAD_TOO_LARGE");
+    // What is there already may be recorded anew, and the task can be settled.
+    world.try_tool(&turn, large("o0")).unwrap();
+    world.try_tool(&turn, complete("done")).unwrap();
+    assert!(world.get("ann", &task_id).to_string().len() < 9 * 1024 * 1024);
+}
