@@ -66,6 +66,8 @@ pub struct Config {
     pub push: Option<Push>,
     /// The model that is a resident, where one is.
     pub model: Option<Model>,
+    /// Whether every request leaves a line in the log (`A2A_REQUEST_LOG`), or only those that failed here.
+    pub logs_requests: bool,
     /// The pause between two comments of a stream, in milliseconds.
     pub tick_ms: u32,
 }
@@ -159,6 +161,7 @@ fn read(env: &Env) -> Config {
         blocking_timeout_ms: milliseconds(env, "A2A_BLOCKING_TIMEOUT_MS", BLOCKING_TIMEOUT_MS),
         max_open_tasks: whole(env, "A2A_MAX_OPEN_TASKS", MAX_OPEN_TASKS, 1..=1_000_000),
         max_watchers: whole(env, "A2A_MAX_WATCHERS", MAX_WATCHERS, 1..=32_000),
+        logs_requests: logs_requests(env),
         push: push(env),
         model: model(env),
         tick_ms: milliseconds(env, "A2A_TICK_MS", TICK_MS),
@@ -234,6 +237,20 @@ fn workflow(env: &Env) -> Option<Workflow> {
             )
         })
         .ok()
+}
+
+fn logs_requests(env: &Env) -> bool {
+    match set(env, "A2A_REQUEST_LOG").as_deref() {
+        None | Some("on") => true,
+        Some("off") => false,
+        Some(_) => {
+            log::error(
+                "var_malformed",
+                &[("var", "A2A_REQUEST_LOG"), ("expected", "on or off")],
+            );
+            true
+        }
+    }
 }
 
 fn push(env: &Env) -> Option<Push> {

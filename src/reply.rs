@@ -121,7 +121,8 @@ pub fn finish(
     if line.is_secure() {
         headers.push(("strict-transport-security", STRICT_TRANSPORT_SECURITY));
     }
-    response.finish(&headers, &record.line())
+    let line = (exchange.config.logs_requests || record.status >= 500).then(|| record.line());
+    response.finish(&headers, line.as_deref())
 }
 
 /// What a handler gives.

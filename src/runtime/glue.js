@@ -101,7 +101,7 @@ export function respond(status, headers, body) {
 
 /** Adds headers to a response that is ready to go, in place of any of the same name, and logs the request's line. */
 export function finish(response, headerLines, logLine) {
-  console.log(logLine);
+  if (logLine !== undefined) console.log(logLine);
   const { headers } = response;
   for (const [name, value] of Object.entries(headersFrom(headerLines))) headers.set(name, value);
 }

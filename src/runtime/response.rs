@@ -26,7 +26,11 @@ extern "C" {
         body: Option<&[u8]>,
     ) -> Result<Response, JsValue>;
     #[wasm_bindgen(catch)]
-    fn finish(response: &Response, header_lines: &str, log_line: &str) -> Result<(), JsValue>;
+    fn finish(
+        response: &Response,
+        header_lines: &str,
+        log_line: Option<&str>,
+    ) -> Result<(), JsValue>;
 }
 
 /// How many sets of headers are kept ready. Most answers share very few.
@@ -69,7 +73,7 @@ impl Response {
     ///
     /// # Errors
     /// Where the platform refuses a header: a mistake of ours. The line is in the log all the same.
-    pub fn finish(&self, headers: &[(&str, &str)], log_line: &str) -> Result<(), JsValue> {
+    pub fn finish(&self, headers: &[(&str, &str)], log_line: Option<&str>) -> Result<(), JsValue> {
         finish(self, &header_lines(headers), log_line)
     }
 }

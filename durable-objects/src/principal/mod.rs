@@ -21,9 +21,11 @@ mod list;
 mod outbox;
 mod read;
 mod replay;
+#[macro_use]
 mod task;
 mod tools;
 mod turn;
+mod whole;
 
 pub use execute::{Begun, EXECUTION_LIFE_MS, Executed};
 pub use outbox::OUTBOX_RETRY_MS;

@@ -5,6 +5,7 @@ use protocol::state;
 
 use super::Principal;
 use super::task::Task;
+use super::whole::Whole;
 use crate::commands::principal::{GetTask, TaskReply, View};
 use crate::effects::FrameKind;
 use crate::error::CoreError;
@@ -21,12 +22,18 @@ pub struct Snapshot {
 
 impl<S: Store> Principal<'_, S> {
     pub(super) fn get_task(&self, command: &GetTask) -> Result<TaskReply, CoreError> {
-        find(self.store, &command.task_id)?.reply(self.store, &command.view)
+        let whole = whole(self.store, &command.task_id, &command.view)?;
+        let rendered = whole.render(self.store, &command.view)?;
+        Ok(whole.task().reply_of(rendered))
     }
 }
 
 pub(super) fn find<S: Store>(store: &S, task_id: &str) -> Result<Task, CoreError> {
     Task::find(store, task_id)?.ok_or_else(|| A2aError::task_not_found(task_id).into())
+}
+
+fn whole<S: Store>(store: &S, task_id: &str, view: &View) -> Result<Whole, CoreError> {
+    Whole::find(store, task_id, view)?.ok_or_else(|| A2aError::task_not_found(task_id).into())
 }
 
 pub(super) fn snapshot<S: Store>(
@@ -35,7 +42,8 @@ pub(super) fn snapshot<S: Store>(
     view: &View,
     subscribe: bool,
 ) -> Result<Snapshot, CoreError> {
-    let task = find(store, task_id)?;
+    let whole = whole(store, task_id, view)?;
+    let task = whole.task();
     if subscribe && state::is_terminal(&task.state) {
         return Err(A2aError::unsupported_operation(
             "the task is settled for good: there is nothing to subscribe to",
@@ -43,7 +51,7 @@ pub(super) fn snapshot<S: Store>(
         .with("taskId", task_id)
         .into());
     }
-    let json = format!("{{\"task\":{}}}", task.render(store, view)?);
+    let json = format!("{{\"task\":{}}}", whole.render(store, view)?);
     Ok(Snapshot {
         kind: task.frame_kind(),
         json,

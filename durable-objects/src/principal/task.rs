@@ -263,7 +263,7 @@ impl Task {
 
     /// The reply that shows this task to its caller.
     pub fn reply<S: Store>(&self, store: &S, view: &View) -> Result<TaskReply, CoreError> {
-        self.reply_of(self.render(store, view)?)
+        Ok(self.reply_of(self.render(store, view)?))
     }
 
     /// The same for a task that was just made of this message: all there is to it is at hand, and nothing is read.
@@ -277,15 +277,16 @@ impl Task {
             Some(0) => Vec::new(),
             _ => vec![message],
         };
-        self.reply_of(self.render_with(store, view, &[], &history)?)
+        Ok(self.reply_of(self.render_with(store, view, &[], &history)?))
     }
 
-    fn reply_of(&self, rendered: String) -> Result<TaskReply, CoreError> {
-        Ok(TaskReply {
+    /// The reply that shows the task as it was rendered.
+    pub fn reply_of(&self, rendered: String) -> TaskReply {
+        TaskReply {
             task_id: self.task_id.clone(),
             settled: state::is_settled(&self.state),
             task: JsonText::from_text(rendered),
-        })
+        }
     }
 }
 
