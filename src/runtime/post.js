@@ -16,10 +16,7 @@ export async function post(url, headerLines, body, maxBytes, deadlineMs) {
       .split("\n")
       .filter((line) => line !== "")
       .map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1)]);
-    const response = await Promise.race([
-      fetch(url, { method: "POST", headers, body, redirect: "manual" }),
-      deadline,
-    ]);
+    const response = await Promise.race([fetch(url, { method: "POST", headers, body, redirect: "manual" }), deadline]);
     if (response === DEADLINE) return "deadline";
     return await answer(response, maxBytes, deadline);
   } catch (error) {
