@@ -46,7 +46,10 @@ npm_packages() {
   local want
   want=$(cat package.json package-lock.json | sha256sum)
   [ "$(cat node_modules/.locked 2>/dev/null)" = "$want" ] && [ -x node_modules/.bin/node ] && return
-  step "Install the npm packages" "check that the npm registry is reachable: npm ping" npm ci --no-audit --no-fund
+  # Errors alone: the warnings are about the system's Node, which some packages find too old. They run on the one that
+  # comes with them.
+  step "Install the npm packages" "check that the npm registry is reachable: npm ping" \
+    npm ci --no-audit --no-fund --loglevel=error
   node_modules/.bin/node --version >/dev/null ||
     fail "the npm package 'node' brought no working Node" "rm -rf node_modules, and see what npm ci says"
   printf '%s\n' "$want" >node_modules/.locked
@@ -88,20 +91,21 @@ wasm_toolchain() {
   printf '    the Worker is built with: %s\n' "$(wasm_toolchain_name "$taken")"
 }
 
-# The command line tool must be the very version of the crate.
-wasm_bindgen_cli() {
-  local version
-  version=$(awk '/^name = "wasm-bindgen"$/ { getline; gsub(/"/, "", $3); print $3; exit }' Cargo.lock)
-  [ "$(.tools/bin/wasm-bindgen --version 2>/dev/null)" = "wasm-bindgen $version" ] && return
-  # It runs for a moment per build: compiling it fast is worth more than a fast tool.
-  CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=off CARGO_TARGET_DIR=target/tools \
-    step "Compile wasm-bindgen $version (a few minutes, once)" \
-    "check that crates.io is reachable, then run this again" \
-    cargo install --locked --force --root .tools --bin wasm-bindgen "wasm-bindgen-cli@$version"
+# What generates the Worker's bindings: a small program around wasm-bindgen's library. Its whole command-line tool would
+# take most of the setup.
+bindings() {
+  local crate=scripts/bindings want
+  want=$(cat $crate/Cargo.toml $crate/Cargo.lock $crate/main.rs | sha256sum)
+  [ "$(cat .tools/bin/bindings.sha256 2>/dev/null)" = "$want" ] && [ -x .tools/bin/bindings ] && return
+  step "Compile wasm-bindgen" "read the message above; if it is about a download, check that the registry of crates is reachable" \
+    cargo build --locked --manifest-path $crate/Cargo.toml --target-dir target/tools
+  mkdir -p .tools/bin
+  cp target/tools/debug/bindings .tools/bin/bindings
   rm -rf target/tools
+  printf '%s\n' "$want" >.tools/bin/bindings.sha256
 }
 
 check_prerequisites
 npm_packages
 wasm_toolchain
-wasm_bindgen_cli
+bindings
