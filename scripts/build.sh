@@ -2,7 +2,7 @@
 # Builds the Worker:
 #
 #   src/**/*.rs --cargo-------> target/wasm/…/a2a_task_plane.wasm
-#               --wasm-bindgen> build/wasm/index.js, index_bg.wasm, snippets/   what src/runtime/shell.mjs imports
+#               --bindings----> build/wasm/index.js, index_bg.wasm, snippets/   what src/runtime/shell.mjs imports
 #               --wasm-opt----> build/worker.wasm
 #   shell.mjs   --esbuild-----> build/worker.mjs                                the entry; imports ./worker.wasm
 #
@@ -20,12 +20,10 @@ compile() {
     --target wasm32-unknown-unknown --target-dir target/wasm -Zbuild-std=std,panic_unwind
 }
 
-# `module`: the glue makes its instance when it is loaded, so the first request finds it ready. The other two let
-# shell.mjs learn of a trap and replace the instance.
+# `module`: the glue makes its instance when it is loaded, so the first request finds it ready. What else
+# scripts/bindings/main.rs asks for lets shell.mjs learn of a trap and replace the instance.
 bind() {
-  .tools/bin/wasm-bindgen "$crate" --target module --out-dir build/wasm --out-name index --no-typescript \
-    --experimental-reset-state-function --force-enable-abort-handler &&
-    plain_import
+  .tools/bin/bindings "$crate" build/wasm && plain_import
 }
 
 # workerd has no source phase imports: its plain import of a .wasm file gives the compiled module. The path is the
@@ -52,7 +50,7 @@ bundle() {
 
 step "Compile the Worker to WebAssembly" \
   "read the compiler's message above; if it is about std or the target: rm -rf .tools && make setup" compile
-bound=$(cat "$crate" scripts/build.sh Cargo.lock package-lock.json | sha256sum)
+bound=$(cat "$crate" scripts/build.sh .tools/bin/bindings.sha256 package-lock.json | sha256sum)
 if [ "$(cat build/.bound 2>/dev/null)" != "$bound" ] || [ ! -f build/worker.wasm ]; then
   rm -rf build/wasm build/.bound
   mkdir -p build

@@ -9,19 +9,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/step.sh
+. scripts/debian.sh
 . scripts/toolchain.sh
 
 NATIVE_RUST_MINOR=95
-
-as_root() {
-  if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
-}
-
-apt_install() {
-  command -v apt-get >/dev/null || return 1
-  as_root apt-get update -q &&
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@"
-}
 
 check_prerequisites() {
   command -v git >/dev/null || fail "git is not installed" "install it (Debian: apt-get install git)"
