@@ -8,6 +8,7 @@ import { spawn } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { parseArgs } from "node:util";
+import { isMain } from "./main-module.mjs";
 import { readDevVars, readWorkerSettings, ROOT } from "./settings.mjs";
 import { variableOf, workerdConfig } from "./workerd-config.mjs";
 
@@ -240,7 +241,7 @@ async function listening(child, exited) {
   }
 }
 
-if (process.argv[1] === import.meta.filename) {
+if (isMain(import.meta.url)) {
   const { values } = parseArgs({
     options: { port: { type: "string", default: "8787" }, state: { type: "string", default: ".state/serve" } },
   });

@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseEnv } from "node:util";
+import * as util from "node:util";
 import { parse as parseToml } from "smol-toml";
 
 /** The repository's folder. */
@@ -33,8 +33,11 @@ export async function readWorkerSettings() {
 
 /** What .dev.vars holds; nothing where there is no such file. @returns {Promise<Record<string, string>>} */
 export async function readDevVars(file = DEV_VARS) {
+  if (util.parseEnv === undefined) {
+    throw new Error(`Node ${process.version} can't read .dev.vars: run it with node_modules/.bin/node`);
+  }
   try {
-    return /** @type {Record<string, string>} */ (parseEnv(await readFile(file, "utf8")));
+    return /** @type {Record<string, string>} */ (util.parseEnv(await readFile(file, "utf8")));
   } catch (error) {
     if (error.code === "ENOENT") return {};
     throw error;
