@@ -1,15 +1,17 @@
-# All a newcomer needs. Tools and builds go into ignored folders here: node_modules, .tools, target, build.
+# All a newcomer needs. Tools and builds go into ignored folders here: node_modules, .tools, target, build. README.md
+# says which Debian packages may be installed.
 
 SHELL := /bin/bash
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 export CARGO_TARGET_DIR := $(CURDIR)/target
 
-.PHONY: help setup build dev test fuzz bench deploy deploy-dry-run fmt clean
+.PHONY: help setup build dev port test sim fuzz bench deploy deploy-dry-run fmt clean
 
 help:
 	@echo 'make dev             serve the agent at http://127.0.0.1:8787 (PORT), with its resident beside it'
 	@echo 'make test            run every check and every test'
 	@echo 'make fuzz            feed the parsers what nobody would write (FUZZ_SECONDS per target)'
+	@echo 'make sim             run the objects through 10,000 simulated disasters (SIMULATION_SEEDS)'
 	@echo 'make bench           measure it beside a hand-written Worker'
 	@echo 'make deploy          deploy to Cloudflare; make deploy-dry-run only checks'
 	@echo 'make setup           get the tools; the others do it too'
@@ -24,11 +26,18 @@ build: setup
 	@scripts/build.sh
 	@scripts/build-resident.sh
 
-dev: build
+dev: port build
 	@exec node scripts/dev.mjs
+
+# Told before the build. Where there is no Node yet, setup says so.
+port:
+	@if command -v node >/dev/null; then node scripts/port.mjs; fi
 
 test: build
 	@scripts/test.sh
+
+sim: setup
+	@scripts/sim.sh
 
 fuzz: setup
 	@scripts/fuzz.sh
@@ -45,6 +54,7 @@ deploy-dry-run: build
 fmt: setup
 	@cargo fmt --all
 	@cargo fmt --manifest-path fuzz/Cargo.toml
+	@cargo fmt --manifest-path scripts/bindings/Cargo.toml
 	@prettier --write --log-level warn .
 
 clean:

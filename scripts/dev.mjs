@@ -3,10 +3,10 @@
 
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { createServer } from "node:net";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { devVars } from "./dev-vars.mjs";
+import { checkFree, wantedPort } from "./port.mjs";
 import { serve } from "./serve.mjs";
 import { readWorkerSettings, ROOT } from "./settings.mjs";
 
@@ -15,6 +15,9 @@ const AGENT = path.join(ROOT, "examples/agent.sh");
 
 /** What the runner says when it starts to wait for work. */
 const WAITING = "waiting for wakes";
+
+/** The runner's exit status when a newer session of its resident took over. */
+const SUPERSEDED = 4;
 
 /** How long until both must be up. */
 const READY_TIMEOUT_MS = 30_000;
@@ -29,14 +32,11 @@ const EXAMPLE = {
   }),
 };
 
-const port = Number(process.env.PORT ?? 8787);
 /** What is to be stopped, last started first. @type {(() => Promise<void>)[]} */
 const stops = [];
 
 try {
-  if (!Number.isInteger(port) || port < 1 || port > 65535) {
-    throw new Error(`PORT is '${process.env.PORT}': it must be a port number, 1 to 65535`);
-  }
+  const port = wantedPort();
   await checkFree(port);
   const { vars, clientToken, residentToken } = await devVars();
   const settings = await readWorkerSettings();
@@ -66,22 +66,6 @@ async function end(code, reason) {
   if (reason !== undefined) console.error(`\nfailed: ${reason}`);
   for (const stop of stops.reverse()) await stop();
   process.exit(code);
-}
-
-/** workerd would say so too, less plainly. */
-async function checkFree(wanted) {
-  const probe = createServer();
-  await new Promise((resolve, reject) => {
-    probe.once("error", reject);
-    probe.listen(wanted, "127.0.0.1", () => resolve(undefined));
-  }).catch((error) => {
-    throw new Error(
-      error.code === "EADDRINUSE"
-        ? `port ${wanted} is taken\n  what to do: stop what uses it, or choose another: PORT=8788 make dev`
-        : `port ${wanted} can't be used: ${error.message}\n  what to do: choose another: PORT=8788 make dev`,
-    );
-  });
-  await new Promise((resolve) => probe.close(resolve));
 }
 
 async function answersCard(url) {
@@ -125,7 +109,7 @@ async function startResident(url, token) {
   });
   const exited = new Promise((resolve) => {
     child.once("error", (error) => resolve(error.message));
-    child.once("exit", (code, signal) => resolve(`it ended with ${signal ?? code}`));
+    child.once("exit", (code, signal) => resolve(signal ?? code));
   });
   process.on("exit", () => child.kill("SIGKILL"));
   stops.push(async () => {
@@ -140,7 +124,10 @@ async function startResident(url, token) {
       if (output.includes(WAITING)) resolve(undefined);
     });
   });
-  exited.then((why) => end(1, `the resident is gone: ${why}`));
+  exited.then((why) => {
+    if (why !== SUPERSEDED) return end(1, `the resident is gone: it ended with ${why}`);
+    if (!end.begun) console.log("Another resident took over from the example agent. Serving goes on.");
+  });
   await Promise.race([waits, exited, delay(READY_TIMEOUT_MS, undefined, { ref: false })]);
 }
 
