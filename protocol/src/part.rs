@@ -18,6 +18,17 @@ pub const MAX_FILENAME_BYTES: usize = 1024;
 /// Longest `mediaType`, in bytes.
 pub const MAX_MEDIA_TYPE_BYTES: usize = 255;
 
+/// What a media type must be, for an error.
+pub(crate) const MEDIA_TYPE_RULE: &str =
+    "must be a media type: 1 to 255 printable ASCII characters";
+
+/// Whether a text may stand as a media type: printable ASCII of at most [`MAX_MEDIA_TYPE_BYTES`]. What it says is for
+/// whoever reads it; here it must only be harmless where it is shown, in a header or a line of text (RFC 9110 §8.3.1).
+pub(crate) fn is_media_type(text: &str) -> bool {
+    (1..=MAX_MEDIA_TYPE_BYTES).contains(&text.len())
+        && text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+}
+
 const TEXT: Name = plain("text");
 const RAW: Name = plain("raw");
 const URL: Name = plain("url");
@@ -82,13 +93,17 @@ fn read_part(item: Value, path: &Path<'_>, violations: &mut Violations) -> Optio
     if contents != 1 {
         violations.add(*path, "must have exactly one of text, raw, url, data");
     }
-    for (name, max_bytes) in [
-        (FILENAME, MAX_FILENAME_BYTES),
-        (MEDIA_TYPE, MAX_MEDIA_TYPE_BYTES),
-    ] {
-        if let Some(text) = fields.short_text(name, max_bytes, violations) {
-            part.insert(name.json.to_owned(), Value::String(text));
+    if let Some(text) = fields.short_text(FILENAME, MAX_FILENAME_BYTES, violations) {
+        part.insert(FILENAME.json.to_owned(), Value::String(text));
+    }
+    let media_type = fields
+        .text(MEDIA_TYPE, violations)
+        .filter(|text| !text.is_empty());
+    if let Some(text) = media_type {
+        if !is_media_type(&text) {
+            violations.add(fields.at(MEDIA_TYPE), MEDIA_TYPE_RULE);
         }
+        part.insert(MEDIA_TYPE.json.to_owned(), Value::String(text));
     }
     if let Some(metadata) = fields.object(METADATA, violations) {
         part.insert(METADATA.json.to_owned(), Value::Object(metadata));
@@ -170,6 +185,27 @@ mod tests {
     use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
     use proptest::prelude::*;
     use serde_json::json;
+
+    #[test]
+    fn a_media_type_is_printable_ascii_on_one_line() {
+        let typed = |media_type: &str| json!([{"text": "x", "mediaType": media_type}]);
+        assert!(validate_parts(typed("text/plain; charset=utf-8"), "parts").is_ok());
+        for media_type in [
+            "text/plain\n",
+            "text/plain\r\nx: y",
+            "text/\u{e4}",
+            "text/\u{2028}plain",
+            "text/plain\u{0}",
+            "text\tplain",
+            "text/plain\u{7f}",
+        ] {
+            assert_eq!(
+                refused(typed(media_type)),
+                ["parts[0].mediaType"],
+                "{media_type:?}"
+            );
+        }
+    }
 
     fn refused(parts: Value) -> Vec<String> {
         let error = validate_parts(parts, "parts").unwrap_err();

@@ -7,7 +7,7 @@ use crate::error::A2aError;
 use crate::fields::{Fields, Name, Path, Violations, named, plain};
 use crate::json;
 use crate::message::{MAX_MESSAGE_BYTES, Message, read_client_message};
-use crate::part::MAX_MEDIA_TYPE_BYTES;
+use crate::part::{MEDIA_TYPE_RULE, is_media_type};
 
 /// Most entries of `acceptedOutputModes`.
 pub const MAX_OUTPUT_MODES: usize = 64;
@@ -131,12 +131,11 @@ fn read_configuration(
     let Some(mut fields) = Fields::of(value, path, violations) else {
         return (Configuration::default(), false);
     };
-    let is_media_type = |text: &str| !text.is_empty() && text.len() <= MAX_MEDIA_TYPE_BYTES;
     let accepted_output_modes = fields.texts(
         ACCEPTED_OUTPUT_MODES,
         MAX_OUTPUT_MODES,
         is_media_type,
-        "must be a media type of at most 255 bytes",
+        MEDIA_TYPE_RULE,
         violations,
     );
     let history_length = match fields.take(HISTORY_LENGTH, violations) {
@@ -237,6 +236,18 @@ mod tests {
             }
         );
         assert_eq!(read.metadata, json!({"trace": "x"}).as_object().cloned());
+    }
+
+    #[test]
+    fn an_accepted_output_mode_is_printable_ascii_on_one_line() {
+        for mode in ["", "text/plain\n", "text/\u{e4}", "a\u{0}b", "\r"] {
+            let request = configured(json!({"acceptedOutputModes": ["text/plain", mode]}));
+            assert_eq!(
+                refused(request),
+                ["configuration.acceptedOutputModes[1]"],
+                "{mode:?}"
+            );
+        }
     }
 
     #[test]
