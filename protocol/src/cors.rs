@@ -1,7 +1,7 @@
 //! Which web pages may call this endpoint: `A2A_ALLOWED_ORIGINS`, and the headers that tell a browser so (the Fetch
 //! standard, *CORS protocol*).
 //!
-//! Nothing is allowed unless it is configured, except reading the two public documents. Credentials in the sense of
+//! Nothing is allowed unless it is configured, except reading the Agent Card. Credentials in the sense of
 //! CORS (cookies, client certificates) are never allowed: a token is sent by the page's own code.
 
 use crate::http;
@@ -25,8 +25,6 @@ pub const MAX_AGE_S: &str = "7200";
 
 /// The path of the Agent Card, which any page may read.
 pub const AGENT_CARD_PATH: &str = "/.well-known/agent-card.json";
-/// The path of the OpenAPI document, which any page may read.
-pub const OPENAPI_PATH: &str = "/openapi.json";
 
 /// Why the var cannot be used. The deployment's mistake: it is logged, and no origin is allowed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -86,7 +84,7 @@ impl AllowedOrigins {
     /// What `Access-Control-Allow-Origin` says of a path to a page of this origin; `None` where it must be absent.
     #[must_use]
     pub fn allow<'a>(&self, path: &str, origin: Option<&'a str>) -> Option<&'a str> {
-        if is_public_document(path) {
+        if path == AGENT_CARD_PATH {
             return Some("*");
         }
         let origin = origin?;
@@ -109,7 +107,7 @@ impl AllowedOrigins {
             headers.push(("access-control-allow-origin", allowed));
             headers.push(("access-control-expose-headers", EXPOSE_HEADERS));
         }
-        if matches!(self, Self::Listed(_)) && !is_public_document(path) {
+        if matches!(self, Self::Listed(_)) && path != AGENT_CARD_PATH {
             headers.push(("vary", "Origin"));
         }
         headers
@@ -132,10 +130,6 @@ impl AllowedOrigins {
             ("access-control-max-age", MAX_AGE_S),
         ]
     }
-}
-
-fn is_public_document(path: &str) -> bool {
-    path == AGENT_CARD_PATH || path == OPENAPI_PATH
 }
 
 /// Whether a browser could send this text as `Origin`. What it never sends would never match: a slip in the var is told
@@ -268,12 +262,10 @@ mod tests {
     }
 
     #[test]
-    fn nobody_may_read_anything_but_the_public_documents() {
+    fn nobody_may_read_anything_but_the_card() {
         let nobody = AllowedOrigins::Nobody;
         for route in ROUTES {
-            let expected = ["/.well-known/agent-card.json", "/openapi.json"]
-                .contains(&route.pattern)
-                .then_some("*");
+            let expected = (route.pattern == "/.well-known/agent-card.json").then_some("*");
             assert_eq!(
                 nobody.allow(route.pattern, Some(PAGE)),
                 expected,
@@ -309,10 +301,8 @@ mod tests {
     }
 
     #[test]
-    fn the_paths_of_the_public_documents_are_routes() {
-        for path in [AGENT_CARD_PATH, OPENAPI_PATH] {
-            assert!(ROUTES.iter().any(|route| route.pattern == path), "{path}");
-        }
+    fn the_path_of_the_card_is_a_route() {
+        assert!(ROUTES.iter().any(|route| route.pattern == AGENT_CARD_PATH));
     }
 
     proptest! {

@@ -1,4 +1,4 @@
-// The public documents as HTTP resources: conditional requests, caching, and what any page may read.
+// The public documents as HTTP resources: conditional requests, caching, and which of them any page may read.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -16,6 +16,7 @@ const agent = await Deployment.start({
 });
 
 for (const path of [CARD, "/openapi.json"]) {
+  const readableBy = path === CARD ? "*" : undefined;
   const get = (headers) => agent.call("GET", path, { headers });
   const head = (headers) => agent.call("HEAD", path, { headers });
 
@@ -26,7 +27,7 @@ for (const path of [CARD, "/openapi.json"]) {
     assert.match(headers.etag, /^"[\w-]{43}"$/);
     assert.equal(headers["cache-control"], "public, max-age=300");
     assert.equal(headers["last-modified"], LAST_MODIFIED);
-    assert.equal(headers["access-control-allow-origin"], "*");
+    assert.equal(headers["access-control-allow-origin"], readableBy);
     assert.ok(json);
     assert.equal((await get()).headers.etag, headers.etag);
   });
@@ -50,7 +51,7 @@ for (const path of [CARD, "/openapi.json"]) {
         assert.equal(answer.headers.etag, etag);
         assert.equal(answer.headers["cache-control"], "public, max-age=300");
         assert.equal(answer.headers["last-modified"], LAST_MODIFIED);
-        assert.equal(answer.headers["access-control-allow-origin"], "*");
+        assert.equal(answer.headers["access-control-allow-origin"], readableBy);
       }
     }
     for (const held of ['"other"', etag.slice(1, -1), "", "garbage"]) {
@@ -70,11 +71,11 @@ for (const path of [CARD, "/openapi.json"]) {
     assert.equal((await since(earlier, { "if-none-match": "*" })).status, 304);
   });
 
-  test(`any page may read an error of ${path}`, async () => {
+  test(`an error of ${path} is readable to whom the document is`, async () => {
     const answer = await agent.call("POST", path, { headers: { origin: "https://app.example" } });
     assertError(answer, "METHOD_NOT_ALLOWED");
     assert.equal(answer.headers.allow, "GET, HEAD, OPTIONS");
-    assert.equal(answer.headers["access-control-allow-origin"], "*");
+    assert.equal(answer.headers["access-control-allow-origin"], readableBy);
   });
 }
 
