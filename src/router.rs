@@ -241,13 +241,23 @@ async fn principal(
         resident: &credential.resident,
         activated,
     };
+    operate(&call, operation, params)
+        .await
+        .map_err(|mut failure| {
+            // What was negotiated is said of a refusal, too.
+            failure.headers.extend(call.headers());
+            failure
+        })
+}
+
+async fn operate(call: &a2a::A2aCall<'_>, operation: Operation, params: &Params<'_>) -> Handled {
     match operation {
-        Operation::SendMessage => a2a::send::send(&call).await,
-        Operation::SendStreamingMessage => a2a::stream::send_streaming(&call).await,
-        Operation::GetTask => a2a::tasks::get(&call, &task_id(params, "id")?).await,
-        Operation::ListTasks => a2a::tasks::list(&call).await,
-        Operation::CancelTask => a2a::tasks::cancel(&call, &task_id(params, "id")?).await,
-        Operation::SubscribeToTask => a2a::stream::subscribe(&call, &task_id(params, "id")?).await,
+        Operation::SendMessage => a2a::send::send(call).await,
+        Operation::SendStreamingMessage => a2a::stream::send_streaming(call).await,
+        Operation::GetTask => a2a::tasks::get(call, &task_id(params, "id")?).await,
+        Operation::ListTasks => a2a::tasks::list(call).await,
+        Operation::CancelTask => a2a::tasks::cancel(call, &task_id(params, "id")?).await,
+        Operation::SubscribeToTask => a2a::stream::subscribe(call, &task_id(params, "id")?).await,
         Operation::PushNotificationConfig => {
             Err(A2aError::push_notification_not_supported().into())
         }

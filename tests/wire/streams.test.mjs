@@ -111,6 +111,25 @@ test("what cannot be streamed is answered as JSON before any byte of a stream", 
   assertError(await alice.call("POST", "/message:stream", more), "UNSUPPORTED_OPERATION");
 });
 
+test("activated extensions are echoed on refusals", async () => {
+  const uri = "https://github.com/ai-outfitter/channels/a2a-extensions/outfitter-task/v1";
+  const headers = { "a2a-extensions": `${uri}, https://example.com/unknown` };
+  for (const [method, path, options] of [
+    ["GET", "/tasks/t-1", {}],
+    ["GET", "/tasks/!", {}],
+    ["GET", "/tasks?pageSize=0", {}],
+    ["POST", "/tasks/t-1:cancel", {}],
+    ["GET", "/tasks/t-1:subscribe", {}],
+    ["POST", "/message:send", { body: {} }],
+    ["POST", "/message:stream", { body: {} }],
+    ["GET", "/extendedAgentCard", {}],
+  ]) {
+    const refused = await alice.call(method, path, { headers, ...options });
+    assert.ok(refused.status >= 400, path);
+    assert.equal(refused.headers["a2a-extensions"], uri, path);
+  }
+});
+
 test("activated extensions are echoed on a stream", async () => {
   const uri = "https://github.com/ai-outfitter/channels/a2a-extensions/outfitter-task/v1";
   const stream = await alice.sendStreaming("with an extension", { headers: { "a2a-extensions": uri } });
