@@ -25,7 +25,9 @@ impl<S: Store> WakeQueue<'_, S> {
                     activation_id,
                     task_id,
                 } => {
-                    self.withdraw(principal, *activation_id, task_id)?;
+                    if self.withdraw(principal, *activation_id, task_id)? {
+                        depth = Some(self.pending()?);
+                    }
                     Admission::Admitted
                 }
             });
@@ -84,16 +86,20 @@ impl<S: Store> WakeQueue<'_, S> {
         Ok(Admission::Admitted)
     }
 
+    /// Takes a canceled activation out, pending or under a turn. Tells whether it was pending.
     fn withdraw(
         &mut self,
         principal: &str,
         activation_id: i64,
         task_id: &str,
-    ) -> Result<(), StoreError> {
-        self.store.execute(
-            "DELETE FROM wakes WHERE principal = ?1 AND activation_id = ?2",
-            &[principal.into(), activation_id.into()],
-        )?;
+    ) -> Result<bool, StoreError> {
+        let was_pending = self
+            .store
+            .first(
+                "DELETE FROM wakes WHERE principal = ?1 AND activation_id = ?2 RETURNING wake_id",
+                &[principal.into(), activation_id.into()],
+            )?
+            .is_some();
         // The principal fenced the turn off when it canceled the task, so the turn is over as soon as this is known.
         let turn = self.store.first(
             "DELETE FROM turn WHERE principal = ?1 AND task_id = ?2 RETURNING turn_id",
@@ -105,12 +111,26 @@ impl<S: Store> WakeQueue<'_, S> {
             self.effects.rings.push(turn_bell(&turn_id));
             self.effects.rings.push(WAKE_BELL.to_owned());
         }
-        Ok(())
+        Ok(was_pending)
     }
 
     /// Puts a wake back at the end of the queue. It had its place before, so the bound does not apply. `turn_id` is the
     /// turn under which its principal is to be asked again.
     pub(super) fn requeue(
+        &mut self,
+        principal: &str,
+        activation_id: i64,
+        task_id: &str,
+        not_before_ms: Option<i64>,
+        turn_id: Option<&str>,
+    ) -> Result<(), StoreError> {
+        self.put_back(principal, activation_id, task_id, not_before_ms, turn_id)?;
+        let pending = self.pending()?;
+        self.log_depth(pending);
+        Ok(())
+    }
+
+    fn put_back(
         &mut self,
         principal: &str,
         activation_id: i64,
@@ -144,7 +164,8 @@ impl<S: Store> WakeQueue<'_, S> {
         for mut row in due {
             let (principal, activation_id, task_id) = (row.text()?, row.integer()?, row.text()?);
             let turn_id = row.optional_text()?;
-            self.requeue(
+            // It counted as pending all along.
+            self.put_back(
                 &principal,
                 activation_id,
                 &task_id,
@@ -154,6 +175,15 @@ impl<S: Store> WakeQueue<'_, S> {
             self.effects.rings.push(WAKE_BELL.to_owned());
         }
         Ok(())
+    }
+
+    /// How many wakes wait, those that pause among them.
+    fn pending(&self) -> Result<i64, StoreError> {
+        let mut row = self
+            .store
+            .first("SELECT count(*) FROM wakes", &[])?
+            .ok_or(StoreError::Corrupt { what: "wakes" })?;
+        row.integer()
     }
 
     pub(super) fn log_depth(&mut self, pending: i64) {
