@@ -49,7 +49,7 @@ pub enum Event {
 ///
 /// Every `tick_ms` it writes a comment, which is how a client that went away is noticed, and pings the object. It ends
 /// when an event is the last, when the socket closes, and when the client is gone or takes nothing for two ticks or
-/// lets 1 MiB pile up; the socket is then closed. A panic in `event_of` ends the stream.
+/// lets 1 MiB pile up behind a frame, which itself goes out whatever its size; the socket is then closed. A panic in `event_of` ends the stream.
 ///
 /// # Errors
 /// Where the platform refuses to build the response: a mistake of ours.

@@ -2,8 +2,11 @@
 
 import { headersFrom } from "./glue.js";
 
-/** Bytes of frames that may wait for a slow client before it is given up. */
-const BACKLOG_BYTES = 1 << 20;
+/** UTF-16 units of frames that may wait for a slow client, beyond the first of them, before it is given up. */
+const BACKLOG_UNITS = 1 << 20;
+
+/** Bytes of one write: each that is taken shows that the client goes on reading, however large a frame is. */
+const WRITE_BYTES = 1 << 16;
 
 /** Frames one by one, for one reader at a time. */
 export class FrameReader {
@@ -71,6 +74,7 @@ export function streamFrames(socket, headerLines, tickMs, ping, comment, eventOf
 async function pump(socket, writer, tickMs, ping, comment, eventOf) {
   const encoder = new TextEncoder();
   let pending = "";
+  let behindFirst = 0;
   let ended = false;
   let silentTicks = 0;
   let wake;
@@ -83,8 +87,10 @@ async function pump(socket, writer, tickMs, ping, comment, eventOf) {
     wake?.();
   };
   const offer = (text) => {
+    // A frame alone always goes out, whatever its size: what counts is what piles up behind it.
+    behindFirst = pending === "" ? 0 : behindFirst + text.length;
     pending += text;
-    if (pending.length > BACKLOG_BYTES) giveUp("the client is too slow");
+    if (behindFirst > BACKLOG_UNITS) giveUp("the client is too slow");
     wake?.();
   };
   socket.addEventListener("message", (event) => {
@@ -121,8 +127,10 @@ async function pump(socket, writer, tickMs, ping, comment, eventOf) {
       if (pending !== "") {
         const bytes = encoder.encode(pending);
         pending = "";
-        await writer.write(bytes);
-        silentTicks = 0;
+        for (let start = 0; start < bytes.length; start += WRITE_BYTES) {
+          await writer.write(bytes.subarray(start, start + WRITE_BYTES));
+          silentTicks = 0;
+        }
       } else if (ended) {
         break;
       } else {
