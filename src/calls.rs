@@ -43,7 +43,7 @@ impl Objects {
             Rc::clone(objects.get_or_insert_with(|| {
                 let deadline_ms = config::object_timeout_ms(env);
                 let decision_ms = match env.service("EXECUTOR") {
-                    Some(_) => EXECUTOR_TIMEOUT_MS.saturating_mul(2),
+                    Some(_) => EXECUTOR_TIMEOUT_MS,
                     None => 0,
                 };
                 Rc::new(Self {

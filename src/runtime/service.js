@@ -8,23 +8,37 @@ export function service(env, name) {
   return typeof value?.fetch === "function" ? value : undefined;
 }
 
-/** Resolves with the promise, or to DEADLINE. The timer never outlives the wait. */
-function before(deadlineMs, promise) {
-  let timer;
-  const deadline = new Promise((resolve) => {
-    timer = setTimeout(resolve, deadlineMs, DEADLINE);
-  });
-  return Promise.race([promise, deadline]).finally(() => clearTimeout(timer));
+/** A time by which something must be there. Its timer must be stopped: it would keep an object in memory. */
+class Deadline {
+  #passed;
+  #timer;
+
+  constructor(deadlineMs) {
+    this.#passed = new Promise((resolve) => {
+      this.#timer = setTimeout(resolve, deadlineMs, DEADLINE);
+    });
+  }
+
+  /** Resolves with the promise, or to DEADLINE. */
+  before(promise) {
+    return Promise.race([promise, this.#passed]);
+  }
+
+  stop() {
+    clearTimeout(this.#timer);
+  }
 }
 
 /**
- * The lines of an answer. Each step resolves to the line's bytes, null at the end, or a string that says what failed;
- * "deadline" where the time ran out.
+ * The lines of an answer. One deadline is for asking and the first whole line together, and one for each whole line
+ * after it, so that an answer that comes byte by byte gains no time. Each step resolves to the line's bytes, null at the
+ * end, or a string that says what failed; "deadline" where the time ran out.
  */
 export class LineReader {
   #reader;
   #rest = new Uint8Array();
   #maxLineBytes;
+  #firstLine;
 
   constructor(maxLineBytes) {
     this.#maxLineBytes = maxLineBytes;
@@ -32,6 +46,13 @@ export class LineReader {
 
   /** Asks, and resolves to undefined, or to a string that says what failed. */
   async ask(binding, path, body, deadlineMs) {
+    this.#firstLine = new Deadline(deadlineMs);
+    const failure = await this.#begin(binding, path, body);
+    if (failure !== undefined) this.close();
+    return failure;
+  }
+
+  async #begin(binding, path, body) {
     try {
       const request = new Request(`https://executor${path}`, {
         method: "POST",
@@ -39,7 +60,7 @@ export class LineReader {
         body,
         redirect: "manual",
       });
-      const response = await before(deadlineMs, binding.fetch(request));
+      const response = await this.#firstLine.before(binding.fetch(request));
       if (response === DEADLINE) return "deadline";
       if (response.status !== 200) {
         response.body?.cancel().catch(() => {});
@@ -54,36 +75,45 @@ export class LineReader {
 
   async next(deadlineMs) {
     if (!this.#reader) return null;
+    const deadline = this.#firstLine ?? new Deadline(deadlineMs);
+    this.#firstLine = undefined;
     try {
-      for (;;) {
-        const end = this.#rest.indexOf(10);
-        if (end >= 0) {
-          const line = this.#rest.slice(0, end);
-          this.#rest = this.#rest.slice(end + 1);
-          if (line.some((byte) => byte > 32)) return line;
-          continue;
-        }
-        if (this.#rest.length > this.#maxLineBytes) return "a line is too long";
-        const step = await before(deadlineMs, this.#reader.read());
-        if (step === DEADLINE) return "deadline";
-        if (step.done) {
-          this.#reader = undefined;
-          const line = this.#rest;
-          this.#rest = new Uint8Array();
-          return line.some((byte) => byte > 32) ? line : null;
-        }
-        const joined = new Uint8Array(this.#rest.length + step.value.length);
-        joined.set(this.#rest);
-        joined.set(step.value, this.#rest.length);
-        this.#rest = joined;
-      }
+      return await this.#line(deadline);
     } catch (error) {
       return String(error?.message ?? error);
+    } finally {
+      deadline.stop();
+    }
+  }
+
+  async #line(deadline) {
+    for (;;) {
+      const end = this.#rest.indexOf(10);
+      if (end >= 0) {
+        const line = this.#rest.slice(0, end);
+        this.#rest = this.#rest.slice(end + 1);
+        if (line.some((byte) => byte > 32)) return line;
+        continue;
+      }
+      if (this.#rest.length > this.#maxLineBytes) return "a line is too long";
+      const step = await deadline.before(this.#reader.read());
+      if (step === DEADLINE) return "deadline";
+      if (step.done) {
+        this.#reader = undefined;
+        const line = this.#rest;
+        this.#rest = new Uint8Array();
+        return line.some((byte) => byte > 32) ? line : null;
+      }
+      const joined = new Uint8Array(this.#rest.length + step.value.length);
+      joined.set(this.#rest);
+      joined.set(step.value, this.#rest.length);
+      this.#rest = joined;
     }
   }
 
   /** Nobody reads on. */
   close() {
+    this.#firstLine?.stop();
     this.#reader?.cancel().catch(() => {});
     this.#reader = undefined;
   }

@@ -69,7 +69,8 @@ impl ServiceError {
 pub struct Lines(LineReader);
 
 impl Lines {
-    /// Asks with a JSON body, by POST.
+    /// Asks with a JSON body, by POST. The first line is due `deadline_ms` from now, too: asking and the wait for that
+    /// line share one deadline.
     ///
     /// # Errors
     /// [`ServiceError`] where no answer began within `deadline_ms`.
@@ -93,7 +94,8 @@ impl Lines {
     /// The next line that is not blank; `None` at the end.
     ///
     /// # Errors
-    /// [`ServiceError`] where none came within `deadline_ms`.
+    /// [`ServiceError`] where none came whole within `deadline_ms`, however many of its pieces did; for the first line,
+    /// within the deadline of [`Lines::ask`].
     pub async fn next(&self, deadline_ms: u32) -> Result<Option<Vec<u8>>, ServiceError> {
         let answer = settled(&self.0.next(deadline_ms))
             .await
