@@ -27,11 +27,19 @@ const BLOCKING_TIMEOUT_MS: u32 = 60_000;
 /// How long an object may take to answer, unless `A2A_OBJECT_TIMEOUT_MS` says otherwise.
 const OBJECT_TIMEOUT_MS: u32 = 10_000;
 
+/// The most that `A2A_OBJECT_TIMEOUT_MS` may say. Calls wait up to twice as long, or half a minute longer, and no wait may
+/// reach `runtime::promise::SILENCE_MS`.
+const MAX_OBJECT_TIMEOUT_MS: u32 = 120_000;
+
 /// How long a turn lives without a sign of life, unless `A2A_LEASE_MS` says otherwise.
 const LEASE_MS: u32 = 60_000;
 
 /// How often a stream proves that its client is there, unless `A2A_TICK_MS` says otherwise.
 const TICK_MS: u32 = crate::runtime::stream::TICK_MS;
+
+/// The most that `A2A_TICK_MS` may say: a watcher is given up when it has been silent for 90 seconds, and a blocking send
+/// waits tick by tick, each of which must stay below `runtime::promise::SILENCE_MS`.
+const MAX_TICK_MS: u32 = 60_000;
 
 /// Tasks that are not terminal and that one principal may have at once, unless `A2A_MAX_OPEN_TASKS` says otherwise.
 const MAX_OPEN_TASKS: u32 = 10_000;
@@ -135,7 +143,12 @@ pub fn lease_ms(env: &Env) -> i64 {
 
 /// How long an object may take to answer, in milliseconds.
 pub fn object_timeout_ms(env: &Env) -> u32 {
-    milliseconds(env, "A2A_OBJECT_TIMEOUT_MS", OBJECT_TIMEOUT_MS)
+    whole(
+        env,
+        "A2A_OBJECT_TIMEOUT_MS",
+        OBJECT_TIMEOUT_MS,
+        1..=MAX_OBJECT_TIMEOUT_MS,
+    )
 }
 
 fn read(env: &Env) -> Config {
@@ -164,7 +177,7 @@ fn read(env: &Env) -> Config {
         logs_requests: logs_requests(env),
         push: push(env),
         model: model(env),
-        tick_ms: milliseconds(env, "A2A_TICK_MS", TICK_MS),
+        tick_ms: whole(env, "A2A_TICK_MS", TICK_MS, 1..=MAX_TICK_MS),
     }
 }
 

@@ -4,8 +4,9 @@
 //! waits for. Nothing is handed to the microtask queue in between, and a future that never waits costs no promise.
 //!
 //! When a client goes away, workerd may drop its request together with the promises it waits for: they never settle.
-//! A future that waits for one would stay for good, so none may take longer than [`LIFETIME_MS`]; what is older is
-//! dropped when something new starts. Everything this Worker waits for has a deadline well below.
+//! A future that waits for one would stay for good, so one that has made no step for [`SILENCE_MS`] is dropped when
+//! something new starts. It may take as long as it likes, provided that each of its waits is shorter: every wait has a
+//! deadline below that limit, and what must wait longer waits again (`config` bounds the deadlines that are vars).
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -23,8 +24,9 @@ use wasm_bindgen::prelude::*;
 
 use super::clock::now_ms;
 
-/// The longest a future may take, in milliseconds.
-pub const LIFETIME_MS: i64 = 300_000;
+/// How long a future may wait for one thing, in milliseconds. It is given up no earlier, and no later than the first
+/// start after twice that time.
+pub const SILENCE_MS: i64 = 300_000;
 
 #[wasm_bindgen(module = "/src/runtime/glue.js")]
 extern "C" {
@@ -48,7 +50,8 @@ type Work = Pin<Box<dyn Future<Output = Outcome>>>;
 struct Task {
     work: Work,
     waker: Waker,
-    started_at_ms: i64,
+    /// The round of its last step.
+    round: u64,
     answer: Deferred,
 }
 
@@ -62,10 +65,12 @@ struct Wait {
 #[derive(Default)]
 struct Executor {
     next_task: Cell<u64>,
-    /// In the order of their start.
     tasks: RefCell<BTreeMap<u64, Task>>,
     ready: RefCell<VecDeque<u64>>,
     running: Cell<bool>,
+    /// Rounds take [`SILENCE_MS`] at least: who made no step in a whole one is given up. They spare each step the clock.
+    round: Cell<u64>,
+    round_ends_ms: Cell<i64>,
     next_slot: Cell<u32>,
     waits: RefCell<BTreeMap<u32, Rc<RefCell<Wait>>>>,
 }
@@ -117,6 +122,7 @@ impl Executor {
             };
             match poll(&mut task.work, &task.waker) {
                 Poll::Pending => {
+                    task.round = self.round.get();
                     self.tasks.borrow_mut().insert(id, task);
                 }
                 Poll::Ready(Ok(value)) => task.answer.resolve(&value),
@@ -138,8 +144,7 @@ impl Executor {
             self.run();
             return outcome;
         }
-        let started_at_ms = now_ms();
-        self.drop_older_than(started_at_ms.saturating_sub(LIFETIME_MS));
+        self.give_up_the_silent(now_ms());
         let answer = Deferred::new();
         let promise = answer.promise();
         self.tasks.borrow_mut().insert(
@@ -147,7 +152,7 @@ impl Executor {
             Task {
                 work,
                 waker,
-                started_at_ms,
+                round: self.round.get(),
                 answer,
             },
         );
@@ -156,16 +161,26 @@ impl Executor {
         Ok(promise.into())
     }
 
-    fn drop_older_than(&self, limit_ms: i64) {
-        loop {
-            let oldest = {
-                let mut tasks = self.tasks.borrow_mut();
-                match tasks.first_entry() {
-                    Some(task) if task.get().started_at_ms < limit_ms => task.remove(),
-                    _ => return,
-                }
-            };
-            oldest.answer.reject(&JsValue::from_str("given up"));
+    fn give_up_the_silent(&self, now_ms: i64) {
+        if now_ms < self.round_ends_ms.get() {
+            return;
+        }
+        self.round_ends_ms.set(now_ms.saturating_add(SILENCE_MS));
+        let over = self.round.get();
+        self.round.set(over.saturating_add(1));
+        let silent: Vec<u64> = self
+            .tasks
+            .borrow()
+            .iter()
+            .filter(|(_, task)| task.round < over)
+            .map(|(id, _)| *id)
+            .collect();
+        for id in silent {
+            // What it drops may wake others, which look for themselves among the tasks.
+            let task = self.tasks.borrow_mut().remove(&id);
+            if let Some(task) = task {
+                task.answer.reject(&JsValue::from_str("given up"));
+            }
         }
     }
 }

@@ -120,11 +120,21 @@ function faulty(Class, kindOf) {
 export const PrincipalObject = faulty(Principal, principalKind);
 export const WakeQueueObject = faulty(WakeQueue, (bytes) => QUEUE_COMMANDS[varint(bytes, 0)[0]]);
 
+/** Lets everything here live so much later, in milliseconds. Timers go on as they were set. */
+function advanceClock(aheadMs) {
+  const now = Date.now;
+  Date.now = () => now.call(Date) + aheadMs;
+}
+
 /** Requests under /faults/ go to the object they name, everything else to the Worker. */
 export default {
   async fetch(request, env, ctx) {
     const [, root, binding, name, method] = new URL(request.url).pathname.split("/");
     if (root !== "faults") return worker.fetch(request, env, ctx);
+    if (binding === "clock") {
+      advanceClock(Number(name));
+      return Response.json(true);
+    }
     const object = env[binding].getByName(name);
     if (method === "watchers") return Response.json(await object.watchers());
     const { command, when, fault } = await request.json();

@@ -53,6 +53,11 @@ class Faulty {
     if (answer.status !== 200) throw new Error(`not armed: ${answer.status} ${answer.text}`);
   }
 
+  /** Lets the deployment's clock jump ahead. Timers that are already set go on as they were. */
+  async advanceClock(aheadMs) {
+    await this.deployment.call("POST", `/faults/clock/${aheadMs}`);
+  }
+
   /** How many watchers the platform holds for an object. */
   async watchers(binding, name) {
     return (await this.deployment.call("GET", `/faults/${binding}/${name}/watchers`)).json;
