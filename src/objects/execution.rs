@@ -25,7 +25,8 @@ use crate::runtime::promise::start;
 use crate::runtime::service::{Lines, Service, ServiceError};
 use crate::runtime::sql::Database;
 
-/// How long an executor may take to decide, and then between two lines, in milliseconds.
+/// How long an executor may take from being asked to its first whole line, and then for each further whole line, in
+/// milliseconds.
 pub const EXECUTOR_TIMEOUT_MS: u32 = 30_000;
 
 /// Where an executor is asked.
@@ -34,7 +35,14 @@ const PATH: &str = "/execute";
 /// The executor, if there is one, and the messages it is being asked about.
 pub(super) struct Executor {
     pub service: Option<Service>,
-    deciding: RefCell<HashMap<String, Vec<oneshot::Sender<Option<A2aError>>>>>,
+    deciding: RefCell<HashMap<String, Pending>>,
+}
+
+/// One message that is being decided.
+struct Pending {
+    /// Of everything its caller said: what says something else is no duplicate.
+    digest: String,
+    duplicates: Vec<oneshot::Sender<Option<A2aError>>>,
 }
 
 impl Executor {
@@ -46,22 +54,37 @@ impl Executor {
         }
     }
 
-    /// The outcome of a message that is being decided: the error its caller gets, or none.
-    fn decision(&self, message_id: &str) -> Option<oneshot::Receiver<Option<A2aError>>> {
+    /// The outcome of a message that is being decided, where this is its duplicate: the error its caller gets, or none.
+    ///
+    /// # Errors
+    /// `DUPLICATE_MESSAGE_ID` where what is being decided says something else under the same id.
+    fn decision(
+        &self,
+        send: &Send,
+    ) -> Result<Option<oneshot::Receiver<Option<A2aError>>>, A2aError> {
         let mut deciding = self.deciding.borrow_mut();
-        let waiting = deciding.get_mut(message_id)?;
+        let Some(pending) = deciding.get_mut(&send.message_id) else {
+            return Ok(None);
+        };
+        if pending.digest != send.digest {
+            return Err(A2aError::duplicate_message_id(&send.message_id));
+        }
         let (told, outcome) = oneshot::channel();
-        waiting.push(told);
-        Some(outcome)
+        pending.duplicates.push(told);
+        Ok(Some(outcome))
     }
 
-    fn begin<'a>(&'a self, message_id: &'a str) -> Deciding<'a> {
-        self.deciding
-            .borrow_mut()
-            .insert(message_id.to_owned(), Vec::new());
+    fn begin<'a>(&'a self, send: &'a Send) -> Deciding<'a> {
+        self.deciding.borrow_mut().insert(
+            send.message_id.clone(),
+            Pending {
+                digest: send.digest.clone(),
+                duplicates: Vec::new(),
+            },
+        );
         Deciding {
             executor: self,
-            message_id,
+            message_id: &send.message_id,
             error: None,
         }
     }
@@ -76,8 +99,8 @@ struct Deciding<'a> {
 
 impl Drop for Deciding<'_> {
     fn drop(&mut self) {
-        let waiting = self.executor.deciding.borrow_mut().remove(self.message_id);
-        for told in waiting.into_iter().flatten() {
+        let pending = self.executor.deciding.borrow_mut().remove(self.message_id);
+        for told in pending.into_iter().flat_map(|pending| pending.duplicates) {
             // A duplicate whose caller has gone away no longer listens.
             drop(told.send(self.error.clone()));
         }
@@ -109,9 +132,15 @@ impl Inner {
             principal,
             resident,
         };
-        while let Some(outcome) = this.executor.decision(&send.message_id) {
-            if let Ok(Some(error)) = outcome.await {
-                return answer(Err(error.into()));
+        loop {
+            match this.executor.decision(&send) {
+                Ok(None) => break,
+                Ok(Some(outcome)) => {
+                    if let Ok(Some(error)) = outcome.await {
+                        return answer(Err(error.into()));
+                    }
+                }
+                Err(error) => return answer(Err(error.into())),
             }
         }
         let request = match this.in_transaction(|database, environment| {
@@ -121,7 +150,7 @@ impl Inner {
             Ok(Begun::Ask(request)) => request,
             Err(error) => return answer(Err(error)),
         };
-        let mut deciding = this.executor.begin(&send.message_id);
+        let mut deciding = this.executor.begin(&send);
         let outcome = Self::decide(&this, &service, sender, &send, &request).await;
         if let Err(CoreError::Refused(error)) = &outcome {
             deciding.error = Some(error.clone());

@@ -49,6 +49,11 @@ export default {
       case "greet slowly":
         await wait(300);
         return Response.json({ message: { parts: [{ text: "hello, asked " + times }] } });
+      case "go back":
+        return lines(begun, 50, status("TASK_STATE_SUBMITTED"), 60_000);
+      case "say more":
+        return Response.json({ task: { status: { state: "TASK_STATE_COMPLETED",
+          message: { parts: [{ text: "done" }], metadata: { trace: [1, "x"] } } } } });
       case "settle":
         return Response.json({ task: {
           status: { state: "TASK_STATE_COMPLETED" },
@@ -65,6 +70,9 @@ export default {
         return lines(begun, status("TASK_STATE_INPUT_REQUIRED", "which?"));
       case "go on":
         return lines(begun, 60_000);
+      case "fail slowly":
+        await wait(300);
+        return new Response("no", { status: 500 });
       case "garbage":
         return new Response("no JSON");
       case "refuse":
@@ -109,6 +117,36 @@ test("a duplicate while the executor decides waits for the same outcome, and it 
   const answers = await Promise.all(Array.from({ length: 8 }, () => alice.send(greeting)));
   for (const answer of answers) assert.equal(answer.text, answers[0].text);
   assert.equal(answers[0].json.message.parts[0].text, "hello, asked 1");
+});
+
+test("another payload under a message id that is being decided conflicts at once, whatever is decided", async () => {
+  const slow = message("greet slowly");
+  const first = alice.send(slow);
+  await until("the executor is asked", () =>
+    alice.send({ ...slow, parts: [{ text: "refuse" }] }).then((other) => {
+      assertError(other, "DUPLICATE_MESSAGE_ID");
+      return true;
+    }),
+  );
+  assert.equal((await first).json.message.parts[0].text, "hello, asked 1");
+  const failing = message("fail slowly");
+  const [failed, other] = await Promise.all([
+    alice.send(failing),
+    alice.send({ ...failing, parts: [{ text: "greet slowly" }] }),
+  ]);
+  const reasons = [failed, other].map(({ json }) => json.error?.details[0].reason);
+  assert.ok(reasons.includes("DUPLICATE_MESSAGE_ID"), reasons.join());
+});
+
+test("what an executor says with a status keeps its metadata", async () => {
+  const { task } = (await alice.send("say more")).json;
+  assert.deepEqual(task.status.message.metadata, { trace: [1, "x"] });
+  assert.deepEqual((await alice.task(task.id)).history.at(-1).metadata, { trace: [1, "x"] });
+});
+
+test("an executor that moves a task back to SUBMITTED fails it", async () => {
+  const { id } = await alice.submit("go back");
+  await until("the task fails", async () => (await alice.state(id)) === "TASK_STATE_FAILED");
 });
 
 test("the executor is told the principal, the message, and what the caller accepts", async () => {
