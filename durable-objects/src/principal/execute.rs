@@ -158,6 +158,13 @@ impl<S: Store> Principal<'_, S> {
             return Ok(false);
         };
         match line {
+            // What has begun is not un-begun: a watcher would see the task go back.
+            Line::StatusUpdate(status)
+                if status.state == state::code(&TaskState::Submitted)
+                    && task.state == TaskState::Working =>
+            {
+                self.fail(&mut task)?;
+            }
             Line::StatusUpdate(status) => self.take_status(&mut task, status)?,
             Line::ArtifactUpdate {
                 artifact,
@@ -235,8 +242,11 @@ impl<S: Store> Principal<'_, S> {
     fn take_status(&mut self, task: &mut Task, status: &Status) -> Result<(), CoreError> {
         let next = state::from_code(status.state).ok_or(StoreError::Corrupt { what: "state" })?;
         let message = status.message.as_ref().map(|content| {
-            let parts = Json::Array(content.parts.clone());
-            self.agent_message(task, parts, None)
+            let mut message = self.agent_message_fields(task, Json::Array(content.parts.clone()));
+            if let Some(metadata) = &content.metadata {
+                set(&mut message, "metadata", Json::Object(metadata.clone()));
+            }
+            message.to_string()
         });
         if state::is_settled(&next) {
             // What settles the task is kept; what is said on the way is for whoever watches.

@@ -181,17 +181,22 @@ impl<S: Store> Principal<'_, S> {
         parts: Json,
         extension: Option<&str>,
     ) -> String {
-        let mut message = json!({
+        let mut message = self.agent_message_fields(task, parts);
+        if let (Some(extension), Some(fields)) = (extension, message.as_object_mut()) {
+            fields.insert("extensions".to_owned(), json!([extension]));
+        }
+        message.to_string()
+    }
+
+    /// The fields that every message to the task's caller has.
+    pub(super) fn agent_message_fields(&mut self, task: &Task, parts: Json) -> Json {
+        json!({
             "messageId": self.environment.ids.id(),
             "contextId": task.context_id,
             "taskId": task.task_id,
             "role": "ROLE_AGENT",
             "parts": parts,
-        });
-        if let (Some(extension), Some(fields)) = (extension, message.as_object_mut()) {
-            fields.insert("extensions".to_owned(), json!([extension]));
-        }
-        message.to_string()
+        })
     }
 
     /// What the caller activated with the newest accepted activation of the task.
