@@ -2,6 +2,7 @@
 //! lives here; every rule lives in `durable_objects`.
 
 mod alarm;
+mod at_work;
 mod execution;
 mod model;
 mod principal;

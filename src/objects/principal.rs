@@ -16,6 +16,7 @@ use protocol::error::{A2aError, Reason};
 use wasm_bindgen::prelude::*;
 
 use super::alarm::Alarm;
+use super::at_work::AtWork;
 use super::execution::Executor;
 use super::{answer, fault, with_environment, write_log};
 use crate::calls::{self, Objects};
@@ -52,7 +53,7 @@ pub(super) struct Inner {
     alarm: Alarm,
     /// Notices committed and not handed to their queue yet.
     owed: RefCell<Vec<OwedNotice>>,
-    delivering: Cell<bool>,
+    delivering: AtWork,
     /// Watchers open, as far as it is known.
     watchers: Cell<u32>,
     pub(super) executor: Executor,
@@ -79,7 +80,7 @@ impl PrincipalObject {
                 objects: Objects::of(env),
                 alarm,
                 owed: RefCell::default(),
-                delivering: Cell::new(false),
+                delivering: AtWork::default(),
                 watchers: Cell::new(u32::try_from(state.sockets(None).len()).unwrap_or(u32::MAX)),
                 executor: Executor::of(env.service("EXECUTOR")),
                 state: state.clone(),
@@ -193,15 +194,15 @@ impl Inner {
 
     /// Hands owed notices to their queues, one call at a time, so that those of a burst travel together.
     fn deliver_soon(this: &Rc<Self>) {
-        if this.delivering.replace(true) {
+        let Some(shift) = this.delivering.begin() else {
             return;
-        }
+        };
         let inner = Rc::clone(this);
         let delivery = promise(async move {
+            let _shift = shift;
             while let Some((resident, batch)) = inner.next_batch() {
                 Self::deliver(&inner, resident, batch).await;
             }
-            inner.delivering.set(false);
             Ok(JsValue::UNDEFINED)
         });
         if let Err(error) = this.state.wait_until(&delivery) {

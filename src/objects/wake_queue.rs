@@ -4,7 +4,6 @@
 //! What it announces is taken by a call of its own. A resident whose going was not noticed may still be granted a turn
 //! that way: its lease ends it, or its next session does.
 
-use std::cell::Cell;
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 
@@ -23,6 +22,7 @@ use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use super::alarm::Alarm;
+use super::at_work::AtWork;
 use super::{accepted, answer, bytes, fault, with_environment, write_log};
 use super::{model, push};
 use crate::calls::{self, Objects};
@@ -61,7 +61,7 @@ pub(super) struct Inner {
     config: Rc<Config>,
     /// The session under which a model takes this queue's turns, where one does.
     model_session: String,
-    model_works: Cell<bool>,
+    model_works: AtWork,
 }
 
 #[wasm_bindgen]
@@ -83,7 +83,7 @@ impl WakeQueueObject {
                 lease_ms: config::lease_ms(env),
                 config: config::of(env),
                 model_session: random::uuid_v4().to_string(),
-                model_works: Cell::new(false),
+                model_works: AtWork::default(),
                 state: state.clone(),
             };
             inner.run("", |queue| queue.started())?;
@@ -372,19 +372,20 @@ impl Inner {
                 .as_ref()
                 .is_some_and(|model| model.resident == resident)
         };
-        if !is_its_queue(&this.config) || this.model_works.replace(true) {
+        if !is_its_queue(&this.config) {
             return;
         }
+        let Some(shift) = this.model_works.begin() else {
+            return;
+        };
         let inner = Rc::clone(this);
         let work = promise(async move {
+            let _shift = shift;
             if let Some(model) = &inner.config.model {
                 loop {
                     model::work(&inner, &inner.config, model, &inner.model_session).await;
-                    inner.model_works.set(false);
-                    // What came while the model was still at work, and was left to it.
-                    if !inner.rings_already(WAKE_BELL).unwrap_or(false)
-                        || inner.model_works.replace(true)
-                    {
+                    // What came while the model was still at work was left to it.
+                    if !inner.rings_already(WAKE_BELL).unwrap_or(false) {
                         break;
                     }
                 }
