@@ -4,16 +4,17 @@ use durable_objects::commands::JsonText;
 use durable_objects::commands::principal::{GetTask, Send, SendReply, TaskReply, View, Watch};
 use durable_objects::effects::FrameKind;
 use protocol::digest::message_digest;
-use protocol::error::A2aError;
+use protocol::error::{A2aError, Reason};
 use protocol::extensions::Extension;
 use protocol::http::check_content_type;
 use protocol::outfitter_task;
 use protocol::send::{Configuration, SendRequest};
 
 use super::A2aCall;
+use crate::calls;
 use crate::reply::{Failure, Handled};
 use crate::runtime::clock;
-use crate::runtime::frames::{Frames, Next};
+use crate::runtime::frames::{Frames, Next, OpenError};
 use crate::runtime::log;
 use crate::runtime::timer;
 
@@ -25,7 +26,7 @@ const REOPEN_MS: u32 = 200;
 /// # Errors
 /// What the contract refuses, in its shape.
 pub async fn send(call: &A2aCall<'_>) -> Handled {
-    let (reply, configuration) = accept(call).await?;
+    let (reply, configuration) = accept(call, Follow::UntilSettled).await?;
     match reply {
         SendReply::Message(message) => call.answer(&wrapped("message", &message)),
         SendReply::Task(task) if task.settled || configuration.return_immediately => {
@@ -39,11 +40,24 @@ pub async fn send(call: &A2aCall<'_>) -> Handled {
     }
 }
 
-/// Reads, validates and accepts the request's message.
+/// What follows once a message is accepted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Follow {
+    /// The answer waits for the task to settle, unless the caller asked for one at once.
+    UntilSettled,
+    /// The answer streams the task.
+    Stream,
+}
+
+/// Reads, validates and accepts the request's message. Where a watcher is to follow and none fits any more, it is refused
+/// before it is accepted.
 ///
 /// # Errors
 /// What the contract refuses, in its shape.
-pub async fn accept(call: &A2aCall<'_>) -> Result<(SendReply, Configuration), Failure> {
+pub async fn accept(
+    call: &A2aCall<'_>,
+    follow: Follow,
+) -> Result<(SendReply, Configuration), Failure> {
     let exchange = call.exchange;
     let body = exchange.body().await?;
     check_content_type(
@@ -67,6 +81,7 @@ pub async fn accept(call: &A2aCall<'_>) -> Result<(SendReply, Configuration), Fa
             log::error("message_not_written", &[("reason", &error.to_string())]);
             A2aError::internal()
         })?;
+    let watches = follow == Follow::Stream || !configuration.return_immediately;
     let command = Send {
         message_id: message.message_id,
         digest,
@@ -76,6 +91,7 @@ pub async fn accept(call: &A2aCall<'_>) -> Result<(SendReply, Configuration), Fa
         accepted_output_modes: configuration.accepted_output_modes.clone(),
         extensions: call.activated,
         max_open_tasks: exchange.config.max_open_tasks,
+        max_watchers: watches.then_some(exchange.config.max_watchers),
         view: call.view(configuration.history_length)?,
     };
     let reply = exchange
@@ -116,16 +132,24 @@ async fn wait(call: &A2aCall<'_>, task: &TaskReply, view: &View) -> Result<Strin
         max_watchers: exchange.config.max_watchers,
     };
     loop {
-        let socket = exchange.objects.watch(call.principal, &watch).await?;
+        let socket = match exchange.objects.watch(call.principal, &watch).await {
+            Ok(socket) => socket,
+            // Others took the last places meanwhile. The message is accepted: its caller learns how far it is.
+            Err(error) if is_without_room(&error) => return current(call, task, view).await,
+            Err(error) => return Err(error.into()),
+        };
         let frames = Frames::new(&socket, exchange.config.tick_ms);
         let mut is_snapshot = true;
         loop {
-            match frames.next(remaining_ms(deadline_ms)).await {
+            // No longer than a tick at a time: a wait that makes no step is taken for forgotten.
+            let left_ms = remaining_ms(deadline_ms);
+            match frames.next(left_ms.min(exchange.config.tick_ms)).await {
                 Next::Frame(frame) => match settling(&frame) {
                     Some(snapshot) if is_snapshot => return Ok(snapshot.to_owned()),
                     Some(_) => return current(call, task, view).await,
                     None => is_snapshot = false,
                 },
+                Next::Deadline if remaining_ms(deadline_ms) > 0 => {}
                 Next::Deadline => return current(call, task, view).await,
                 Next::Closed => break,
             }
@@ -135,6 +159,14 @@ async fn wait(call: &A2aCall<'_>, task: &TaskReply, view: &View) -> Result<Strin
         }
         timer::sleep(REOPEN_MS).await;
     }
+}
+
+/// Whether a watch was refused because the principal has as many watchers as it may.
+pub fn is_without_room(error: &OpenError) -> bool {
+    let OpenError::Refused { text, .. } = error else {
+        return false;
+    };
+    calls::refusal(text).is_some_and(|error| error.reason == Reason::ResourceExhausted)
 }
 
 /// The frame's JSON, if it settles the task.

@@ -7,10 +7,11 @@ use durable_objects::effects::FrameKind;
 use protocol::query::GetTaskQuery;
 use protocol::sse;
 
-use super::send::{accept, wrapped};
+use super::send::{Follow, accept, is_without_room, wrapped};
 use super::{A2aCall, tasks};
 use crate::reply::Handled;
 use crate::runtime::response::respond;
+use crate::runtime::sockets::WebSocket;
 use crate::runtime::stream::{Event, respond_with_stream};
 
 /// Accepts a message and streams its task until it settles.
@@ -18,29 +19,39 @@ use crate::runtime::stream::{Event, respond_with_stream};
 /// # Errors
 /// What the contract refuses, in its shape.
 pub async fn send_streaming(call: &A2aCall<'_>) -> Handled {
-    let (reply, configuration) = accept(call).await?;
+    let (reply, configuration) = accept(call, Follow::Stream).await?;
     match reply {
-        SendReply::Message(message) => {
-            let headers = call.headers();
-            let mut headers: Vec<_> = headers
-                .iter()
-                .map(|(name, value)| (*name, value.as_str()))
-                .collect();
-            headers.push(("content-type", sse::CONTENT_TYPE));
-            headers.push(("cache-control", protocol::http::STREAM_CACHE_CONTROL));
-            let body = sse::frame(&wrapped("message", &message));
-            Ok(respond(200, &headers, Some(&body))?)
-        }
+        SendReply::Message(message) => one_frame(call, &wrapped("message", &message)),
         SendReply::Task(task) => {
             let watch = Watch {
-                task_id: task.task_id,
+                task_id: task.task_id.clone(),
                 subscribe: false,
                 view: call.view(configuration.history_length)?,
                 max_watchers: call.exchange.config.max_watchers,
             };
-            stream(call, &watch).await
+            let opened = call.exchange.objects.watch(call.principal, &watch).await;
+            match opened {
+                Ok(socket) => stream(call, &watch, &socket),
+                // Others took the last places meanwhile. The message is accepted: the stream says so, and ends early.
+                Err(error) if is_without_room(&error) => {
+                    one_frame(call, &wrapped("task", &task.task))
+                }
+                Err(error) => Err(error.into()),
+            }
         }
     }
+}
+
+/// A stream of which all is known.
+fn one_frame(call: &A2aCall<'_>, json: &str) -> Handled {
+    let headers = call.headers();
+    let mut headers: Vec<_> = headers
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
+    headers.push(("content-type", sse::CONTENT_TYPE));
+    headers.push(("cache-control", protocol::http::STREAM_CACHE_CONTROL));
+    Ok(respond(200, &headers, Some(&sse::frame(json)))?)
 }
 
 /// Streams a task that is not terminal until it is.
@@ -58,12 +69,12 @@ pub async fn subscribe(call: &A2aCall<'_>, task_id: &str) -> Handled {
         view: call.view(query.history_length)?,
         max_watchers: call.exchange.config.max_watchers,
     };
-    stream(call, &watch).await
+    let socket = call.exchange.objects.watch(call.principal, &watch).await?;
+    stream(call, &watch, &socket)
 }
 
-async fn stream(call: &A2aCall<'_>, watch: &Watch) -> Handled {
+fn stream(call: &A2aCall<'_>, watch: &Watch, socket: &WebSocket) -> Handled {
     let exchange = call.exchange;
-    let socket = exchange.objects.watch(call.principal, watch).await?;
     let headers = call.headers();
     let mut headers: Vec<_> = headers
         .iter()
@@ -77,7 +88,7 @@ async fn stream(call: &A2aCall<'_>, watch: &Watch) -> Handled {
     }
     let until_terminal = watch.subscribe;
     respond_with_stream(
-        &socket,
+        socket,
         &headers,
         exchange.config.tick_ms,
         exchange.context,

@@ -5,11 +5,11 @@ use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 
 use durable_objects::commands;
-use durable_objects::commands::principal::{PrincipalCall, PrincipalCommand, Watch};
+use durable_objects::commands::principal::{PrincipalCall, PrincipalCommand, Send, Watch};
 use durable_objects::commands::wake_queue::{Admission, Notify};
 use durable_objects::effects::{Effects, Frame, OwedNotice};
 use durable_objects::error::CoreError;
-use durable_objects::principal::{self, Timer};
+use durable_objects::principal::{self, Begun, Timer};
 use durable_objects::storage::{StoreError, Transactional, migrations};
 use js_sys::Promise;
 use protocol::error::{A2aError, Reason};
@@ -18,7 +18,7 @@ use wasm_bindgen::prelude::*;
 use super::alarm::Alarm;
 use super::at_work::AtWork;
 use super::execution::Executor;
-use super::{answer, fault, with_environment, write_log};
+use super::{accepted, answer, fault, with_environment, write_log};
 use crate::calls::{self, Objects};
 use crate::runtime::clock;
 use crate::runtime::env::Env;
@@ -98,6 +98,12 @@ impl PrincipalObject {
     pub fn call(&self, command: &[u8]) -> Result<JsValue, JsValue> {
         let call: PrincipalCall = commands::decode(command)
             .map_err(|error| fault("command_not_read", &error.to_string()))?;
+        if let PrincipalCommand::Send(send) = &call.command
+            && let Some(max_watchers) = send.max_watchers
+            && !self.0.has_room(max_watchers)
+        {
+            return self.0.answer_without_room(&call, send, max_watchers);
+        }
         if let (PrincipalCommand::Send(_), Some(service)) =
             (&call.command, &self.0.executor.service)
         {
@@ -295,18 +301,31 @@ impl Inner {
         self.watchers.get() < max_watchers
     }
 
+    /// Answers a message that no watcher could follow: a duplicate gets its prior outcome, anything new is refused.
+    fn answer_without_room(
+        &self,
+        call: &PrincipalCall,
+        send: &Send,
+        max_watchers: u32,
+    ) -> Result<JsValue, JsValue> {
+        let scope = (call.principal.as_str(), call.resident.as_str());
+        let begun = with_environment(|environment| {
+            principal::begin_execution(&self.database, environment, scope, send)
+        });
+        match begun {
+            Ok(Begun::Answered(reply)) => accepted(&reply),
+            Ok(Begun::Ask(_)) => answer(Err(too_many_watchers(max_watchers).into())),
+            Err(error) => answer(Err(error)),
+        }
+    }
+
     fn watcher_left(&self) {
         self.watchers.set(self.watchers.get().saturating_sub(1));
     }
 
     fn watch(&self, watch: &Watch) -> Result<Response, JsValue> {
         if !self.has_room(watch.max_watchers) {
-            let error = A2aError::new(
-                Reason::ResourceExhausted,
-                "you have as many streams and waiting sends open as this agent takes at once: close some",
-            )
-            .with("cap", "A2A_MAX_WATCHERS")
-            .with("max", watch.max_watchers.to_string());
+            let error = too_many_watchers(watch.max_watchers);
             return respond(error.http_status(), &[], Some(&calls::refusal_text(&error)));
         }
         let snapshot =
@@ -359,4 +378,14 @@ impl Inner {
         }
         Ok(())
     }
+}
+
+/// The cap on watchers, by the name of the var that sets it.
+fn too_many_watchers(max_watchers: u32) -> A2aError {
+    A2aError::new(
+        Reason::ResourceExhausted,
+        "you have as many streams and waiting sends open as this agent takes at once: close some",
+    )
+    .with("cap", "A2A_MAX_WATCHERS")
+    .with("max", max_watchers.to_string())
 }

@@ -34,6 +34,32 @@ test("the cap is each principal's own", async () => {
   await bob.submit("two");
 });
 
+test("a send that would have to be watched is refused before it is accepted, and nothing is stored", async () => {
+  const another = await Deployment.start({ vars: { A2A_MAX_WATCHERS: "2" } });
+  const bob = another.as("bob");
+  const { id } = await bob.submit("watched");
+  const streams = [await bob.subscribe(id), await bob.subscribe(id)];
+  const blocking = message("wait for me");
+  for (const refused of [
+    await bob.send(blocking),
+    await bob.call("POST", "/message:stream", { body: { message: message("stream me") } }),
+  ]) {
+    assert.equal(refused.status, 429);
+    assert.equal(assertError(refused, "RESOURCE_EXHAUSTED").metadata.cap, "A2A_MAX_WATCHERS");
+  }
+  assert.equal((await bob.call("GET", "/tasks")).json.totalSize, 1);
+  const accepted = await bob.submit(blocking);
+  const duplicate = await bob.send(blocking);
+  assert.equal(duplicate.status, 200);
+  assert.equal(duplicate.json.task.id, accepted.id);
+  const frames = await (await bob.sendStreaming(blocking)).rest();
+  assert.deepEqual(
+    frames.map(({ task }) => task.id),
+    [accepted.id],
+  );
+  for (const stream of streams) stream.abandon();
+});
+
 test("over the cap on watchers a stream is refused as JSON, until another ends", async () => {
   const carol = agent.as("carol");
   const { id } = await carol.submit("watched");

@@ -88,6 +88,9 @@ pub struct Send {
     pub extensions: Activated,
     /// Tasks that are not terminal and that the principal may have at once.
     pub max_open_tasks: u32,
+    /// Watchers that the principal may have open at once, where one is to follow this message: without room for it, a
+    /// message that is new is refused, and nothing is stored.
+    pub max_watchers: Option<u32>,
     /// What the answer shows.
     pub view: View,
 }

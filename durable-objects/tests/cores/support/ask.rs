@@ -31,6 +31,7 @@ pub fn message(message_id: &str, text: &str) -> Send {
         accepted_output_modes: Vec::new(),
         extensions: Activated::NONE,
         max_open_tasks: 10_000,
+        max_watchers: None,
         view: View::default(),
     }
 }
