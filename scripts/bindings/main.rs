@@ -2,7 +2,7 @@
 //! `index.js`, `index_bg.wasm` and `snippets/`.
 //!
 //! wasm-bindgen's own tool does the same with `--target module --no-typescript --experimental-reset-state-function
-//! --force-enable-abort-handler`, and takes ten times as long to compile: it comes with an HTTP server, an HTTP client
+//! --force-enable-abort-handler`, and takes many times as long to compile: it comes with an HTTP server, an HTTP client
 //! and a test runner.
 
 use std::env::args_os;
