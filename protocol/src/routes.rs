@@ -277,7 +277,7 @@ pub enum Match<'a> {
 
 /// Finds the route of a request.
 ///
-/// `path` is the raw path with its leading `/` and without its query ([`http::split_url`]); `method` is
+/// `path` is the raw path with its leading `/` and without its query; `method` is
 /// compared as it is, since methods are case-sensitive (RFC 9110 section 9.1).
 #[must_use]
 pub fn match_route<'a>(method: &str, path: &'a str) -> Match<'a> {

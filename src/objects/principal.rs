@@ -36,9 +36,6 @@ const WATCHER_SWEEP_MS: i64 = 300_000;
 /// The age of a last ping at which a watcher is given up, in milliseconds: several ticks of the Worker's.
 const WATCHER_SILENCE_MS: i64 = 90_000;
 
-/// The pause before the alarm is tried again after a fault, in milliseconds.
-const FAULT_PAUSE_MS: i64 = 5_000;
-
 /// The most notices delivered to a queue in one call.
 const MAX_BATCH: usize = 64;
 
@@ -144,11 +141,7 @@ impl PrincipalObject {
         promise(async move {
             inner.alarm.gone_off();
             if let Err(error) = Inner::do_what_is_due(&inner).await {
-                log::error("alarm_failed", &[("reason", &error.to_string())]);
-                let again_ms = clock::now_ms().saturating_add(FAULT_PAUSE_MS);
-                if let Err(error) = inner.alarm.no_later_than(again_ms) {
-                    log::error("alarm_not_set", &[("reason", &error.to_string())]);
-                }
+                inner.alarm.try_again(&error);
             }
             Ok(JsValue::UNDEFINED)
         })

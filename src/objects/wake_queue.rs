@@ -45,9 +45,6 @@ const RING: &str = "ring";
 /// The age of a last ping at which a doorbell is given up, in milliseconds.
 const BELL_SILENCE_MS: i64 = 120_000;
 
-/// The pause before the alarm is tried again after a fault, in milliseconds.
-const FAULT_PAUSE_MS: i64 = 5_000;
-
 /// One resident's queue. A panic leaves it usable: what it changes is a transaction.
 #[wasm_bindgen]
 pub struct WakeQueueObject(AssertUnwindSafe<Rc<Inner>>);
@@ -159,11 +156,7 @@ impl WakeQueueObject {
             let resident = inner.state.name().unwrap_or_default();
             Inner::let_model_work(&inner, &resident);
             if let Err(error) = inner.do_what_is_due().await {
-                log::error("alarm_failed", &[("reason", &error.to_string())]);
-                let again_ms = clock::now_ms().saturating_add(FAULT_PAUSE_MS);
-                if let Err(error) = inner.alarm.no_later_than(again_ms) {
-                    log::error("alarm_not_set", &[("reason", &error.to_string())]);
-                }
+                inner.alarm.try_again(&error);
             }
             Ok(JsValue::UNDEFINED)
         })
