@@ -17,7 +17,7 @@ crate=target/wasm/wasm32-unknown-unknown/release/a2a_task_plane.wasm
 
 compile() {
   wasm_cargo "$toolchain" build --locked --lib --package a2a-task-plane --release \
-    --target wasm32-unknown-unknown --target-dir target/wasm -Zbuild-std=std,panic_unwind
+    --target wasm32-unknown-unknown --target-dir target/wasm -Zbuild-std=std,panic_unwind -Zbuild-std-features=optimize_for_size
 }
 
 # `module`: the glue makes its instance when it is loaded, so the first request finds it ready. What else
