@@ -15,17 +15,15 @@ use crate::router::{Caller, Exchange};
 use crate::runtime::random;
 use crate::runtime::response::respond;
 
-/// Answers one message.
+/// Answers one message. What is wrong with it, or with the request around it, is a JSON-RPC error.
 ///
 /// # Errors
-/// What is wrong with the request around the message; what is wrong with the message is a JSON-RPC error.
+/// Where the platform refuses to build the answer: a mistake of ours.
 pub async fn handle(exchange: &Exchange<'_>, caller: &Caller) -> Handled {
-    check_origin(exchange)?;
-    let body = exchange.body().await?;
-    protocol::http::check_content_type(
-        exchange.request.header("content-type").as_deref(),
-        body.is_empty(),
-    )?;
+    let body = match read(exchange).await {
+        Ok(body) => body,
+        Err(error) => return answer(error.http_status(), &[], &mcp::refused(&error)),
+    };
     let message = match Message::parse(&body) {
         Ok(message) => message,
         Err(error) => return answer(400, &[], &error.to_json()),
@@ -64,6 +62,17 @@ pub async fn handle(exchange: &Exchange<'_>, caller: &Caller) -> Handled {
         Ok(result) => answer(200, &[], &mcp::result(&id, &result)),
         Err((code, message)) => answer(200, &[], &RpcError::new(id, code, message).to_json()),
     }
+}
+
+/// The message's text, where the request around it is as it must be.
+async fn read(exchange: &Exchange<'_>) -> Result<Vec<u8>, A2aError> {
+    check_origin(exchange)?;
+    let body = exchange.body().await?;
+    protocol::http::check_content_type(
+        exchange.request.header("content-type").as_deref(),
+        body.is_empty(),
+    )?;
+    Ok(body)
 }
 
 /// Refuses a web page that the deployment doesn't allow, as MCP asks of every server (*Streamable HTTP*, *Security

@@ -142,7 +142,9 @@ test("only a resident and the bearer of a turn get in", async () => {
 test("a web page is refused unless its origin is allowed", async () => {
   const from = (origin) => post(request("ping"), { headers: { origin } });
   for (const origin of ["https://evil.example", "null", `${PAGE}:8443`, "http://app.example", agent.url]) {
-    assertError(await from(origin), "PERMISSION_DENIED");
+    const refused = await from(origin);
+    assertRpcError(refused, 403, INVALID_REQUEST, null);
+    assert.equal(refused.json.error.data.reason, "PERMISSION_DENIED");
   }
   const allowed = await from(PAGE);
   assert.deepEqual(allowed.json.result, {});
@@ -152,12 +154,19 @@ test("a web page is refused unless its origin is allowed", async () => {
   assert.match(preflight.headers["access-control-allow-headers"], /Mcp-Session-Id, MCP-Protocol-Version/);
 });
 
-test("a body of another type or over 1 MiB is refused before it is read", async () => {
-  const typed = await post(JSON.stringify(request("ping")), { headers: { "content-type": "text/plain" } });
-  assertError(typed, "CONTENT_TYPE_NOT_SUPPORTED");
+test("a body of another type or over 1 MiB is refused before it is read, in JSON-RPC's form", async () => {
+  for (const type of ["text/plain", "", "application/jsonx", "text/event-stream"]) {
+    const typed = await post(JSON.stringify(request("ping")), { headers: { "content-type": type } });
+    assertRpcError(typed, 400, INVALID_REQUEST, null);
+    assert.equal(typed.json.error.data.reason, "CONTENT_TYPE_NOT_SUPPORTED", type);
+  }
   const response = "x".repeat(1024 * 1024);
   const large = await post(callTool("a2a_complete_task", { turnId: turn.turnId, taskId: turn.taskId, response }));
-  assertError(large, "PAYLOAD_TOO_LARGE");
+  assertRpcError(large, 413, INVALID_REQUEST, null);
+  assert.deepEqual(large.json.error.data, {
+    reason: "PAYLOAD_TOO_LARGE",
+    fields: { body: "must be at most 1048576 bytes" },
+  });
 });
 
 test("after all of it the turn is live and its task unchanged", async () => {

@@ -7,6 +7,7 @@ pub mod tools;
 
 use serde_json::{Map, Value, json};
 
+use crate::error::A2aError;
 use crate::json;
 
 /// The protocol versions spoken, newest first.
@@ -93,6 +94,26 @@ impl RpcError {
         })
         .to_string()
     }
+}
+
+/// The body that answers a request whose message was not read: an invalid request, whose `data` has the stable reason.
+#[must_use]
+pub fn refused(error: &A2aError) -> String {
+    let fields: Map<String, Value> = error
+        .violations
+        .iter()
+        .map(|violation| (violation.field.to_string(), json!(violation.description)))
+        .collect();
+    json!({
+        "jsonrpc": "2.0",
+        "id": null,
+        "error": {
+            "code": INVALID_REQUEST,
+            "message": error.message,
+            "data": { "reason": error.reason.as_str(), "fields": fields },
+        },
+    })
+    .to_string()
 }
 
 /// The body that answers a request.
