@@ -48,7 +48,8 @@ const LOG_CHARACTERS = 1 << 18;
  * @property {Record<string, string>} [vars] instead of those of wrangler.toml and .dev.vars
  * @property {ModuleSource} [entry] a module in front: it may import `./worker.mjs` and must export what that does
  * @property {Record<string, OtherWorker>} [workers] by name
- * @property {Record<string, string>} [services] binding name → Worker name
+ * @property {Record<string, string>} [services] binding name → Worker name, or the name of one of `folders`
+ * @property {Record<string, string>} [folders] name → folder of files, to be bound as a service
  * @property {Record<string, string>} [objects] further object bindings, for the classes that `entry` adds
  * @property {string[]} [outbound] what the Workers may reach; by default loopback alone
  * @property {(chunk: string) => void} [onOutput] gets what workerd and the Workers print
@@ -86,7 +87,8 @@ export async function serve(options) {
   const start = async (port) => {
     const config = path.join(state, "workerd.capnp");
     const outbound = options.outbound ?? ["local"];
-    await writeFile(config, workerdConfig({ workers, address: `127.0.0.1:${port}`, objectsFolder, outbound }));
+    const { folders } = options;
+    await writeFile(config, workerdConfig({ workers, address: `127.0.0.1:${port}`, objectsFolder, folders, outbound }));
     return startWorkerd(config, environment, onOutput);
   };
   let running = await start(options.port ?? 0);

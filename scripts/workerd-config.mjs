@@ -28,12 +28,14 @@ export function variableOf(worker, name) {
  * @param {WorkerConfig[]} options.workers the first answers on the socket
  * @param {string} options.address of the socket `http`
  * @param {string} options.objectsFolder absolute; must exist
+ * @param {Record<string, string>} [options.folders] service name → absolute folder, whose files the service gives
  * @param {string[]} options.outbound what the Workers may reach: workerd's network names, or CIDR blocks
  * @returns {string} the text of a .capnp file
  */
-export function workerdConfig({ workers, address, objectsFolder, outbound }) {
+export function workerdConfig({ workers, address, objectsFolder, folders = {}, outbound }) {
   const services = workers.map((worker, index) => `(name = ${text(worker.name)}, worker = .worker${index})`);
   services.push(
+    ...Object.entries(folders).map(([name, path]) => `(name = ${text(name)}, disk = (path = ${text(path)}))`),
     `(name = "objects", disk = (path = ${text(objectsFolder)}, writable = true))`,
     `(name = "internet", network = (allow = ${list(outbound.map(text))}))`,
   );

@@ -11,7 +11,6 @@ use protocol::credentials::DEFAULT_RESIDENT;
 use protocol::error::A2aError;
 use protocol::http::is_outbound_url;
 use protocol::ids::is_identifier;
-use protocol::manifest::{self, Workflow};
 use protocol::push::MIN_SECRET_BYTES;
 use protocol::time;
 
@@ -20,6 +19,7 @@ use crate::runtime::clock;
 use crate::runtime::env::Env;
 use crate::runtime::log;
 use crate::runtime::rate_limiter::RateLimiter;
+use crate::workflow::Declared;
 
 /// How long a blocking send waits, unless `A2A_BLOCKING_TIMEOUT_MS` says otherwise (seed *A blocking send is bounded*).
 const BLOCKING_TIMEOUT_MS: u32 = 60_000;
@@ -63,7 +63,7 @@ pub struct Config {
     /// How often a principal may call, where that is limited.
     pub rate_limiter: Option<RateLimiter>,
     /// The selected workflow, where one is configured.
-    pub workflow: Option<Workflow>,
+    pub declared: Declared,
     /// How long a blocking send waits, in milliseconds.
     pub blocking_timeout_ms: u32,
     /// Tasks that are not terminal and that one principal may have at once.
@@ -170,7 +170,7 @@ fn read(env: &Env) -> Config {
             .unwrap_or_else(clock::now_ms),
         allowed_origins: allowed_origins(env),
         rate_limiter: env.rate_limiter("RATE_LIMITER"),
-        workflow: workflow(env),
+        declared: Declared::of(env),
         blocking_timeout_ms: milliseconds(env, "A2A_BLOCKING_TIMEOUT_MS", BLOCKING_TIMEOUT_MS),
         max_open_tasks: whole(env, "A2A_MAX_OPEN_TASKS", MAX_OPEN_TASKS, 1..=1_000_000),
         max_watchers: whole(env, "A2A_MAX_WATCHERS", MAX_WATCHERS, 1..=32_000),
@@ -236,20 +236,6 @@ fn allowed_origins(env: &Env) -> AllowedOrigins {
             );
         })
         .unwrap_or_default()
-}
-
-fn workflow(env: &Env) -> Option<Workflow> {
-    let manifest = env
-        .var("A2A_WORKFLOW_MANIFEST")
-        .filter(|manifest| !manifest.trim().is_empty())?;
-    manifest::load(&manifest, env.var("A2A_WORKFLOW").as_deref())
-        .inspect_err(|error| {
-            log::error(
-                manifest::LOAD_FAILED_EVENT,
-                &[("reason", &error.to_string())],
-            )
-        })
-        .ok()
 }
 
 fn logs_requests(env: &Env) -> bool {

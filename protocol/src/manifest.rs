@@ -1,7 +1,7 @@
 //! The workflow manifest: which outputs the agent's workflow declares, and so may record.
 //!
 //! `A2A_WORKFLOW_MANIFEST` holds the manifest's JSON, `{"workflows": [{"id", "outputs": [{"name",
-//! "type"}]}]}`; `A2A_WORKFLOW` selects a workflow when there are several. Other fields are ignored, since
+//! "type"}]}]}`, or names the static asset that does ([`asset_path`]); `A2A_WORKFLOW` selects a workflow when there are several. Other fields are ignored, since
 //! the manifest is made by another tool and says more than is needed here. A manifest that breaks a rule
 //! does not load at all; the Worker logs [`LOAD_FAILED_EVENT`] with the error.
 
@@ -116,6 +116,13 @@ pub fn load(manifest: &str, selected: Option<&str>) -> Result<Workflow, Manifest
             expected: WORKFLOWS,
         }),
     }
+}
+
+/// The path of the static asset that holds the manifest, where the var names one: it begins with `/`, as no JSON does.
+#[must_use]
+pub fn asset_path(var: &str) -> Option<&str> {
+    let path = var.trim();
+    path.starts_with('/').then_some(path)
 }
 
 const WORKFLOWS: &str = "an array of 1 to 256 workflows";
@@ -277,6 +284,16 @@ mod tests {
         let error = load_json(two(), Some("deploy")).unwrap_err();
         assert!(matches!(error, ManifestError::SelectionUnknown { .. }));
         assert!(error.to_string().ends_with("review, release"));
+    }
+
+    #[test]
+    fn a_manifest_is_json_or_the_path_of_an_asset() {
+        let path = "/workflow-composition.json";
+        assert_eq!(asset_path(path), Some(path));
+        assert_eq!(asset_path(&format!(" {path}\n")), Some(path));
+        for text in [two().to_string().as_str(), "", "workflow.json", "./a.json"] {
+            assert_eq!(asset_path(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -165,7 +165,7 @@ async fn use_tool(
     arguments: Map<String, serde_json::Value>,
 ) -> Result<Result<ToolReply, A2aError>, String> {
     let mut body = Body::from(arguments);
-    match read_tool(name, &mut body, config) {
+    match read_tool(name, &mut body, config).await {
         Ok(read) => tool(inner, model, turn, read).await,
         Err(error) => Ok(Err(error)),
     }

@@ -5,6 +5,7 @@ use durable_objects::commands::principal::{Output, Tool, ToolReply};
 use durable_objects::commands::wake_queue::CallTool;
 use protocol::elicitation::RequestedSchema;
 use protocol::error::{A2aError, Reason};
+use protocol::manifest::Workflow;
 use protocol::part::validate_parts;
 use serde_json::{Value, json};
 
@@ -58,7 +59,7 @@ pub async fn tool(
     mut body: Body,
 ) -> Result<ToolReply, Failure> {
     let authority = caller.authority(turn_id)?;
-    let tool = read_tool(name, &mut body, &exchange.config)?;
+    let tool = read_tool(name, &mut body, &exchange.config).await?;
     let command = CallTool {
         resident: caller.resident().to_owned(),
         turn_id: turn_id.to_owned(),
@@ -76,15 +77,15 @@ pub async fn tool(
 ///
 /// # Errors
 /// An unknown tool, or an argument that is wrong.
-pub fn read_tool(name: &str, body: &mut Body, config: &Config) -> Result<Tool, A2aError> {
+pub async fn read_tool(name: &str, body: &mut Body, config: &Config) -> Result<Tool, A2aError> {
     match name {
         "a2a_read_task" => read(body),
-        "a2a_complete_task" => complete(body, config),
+        "a2a_complete_task" => complete(body, config).await,
         "a2a_record_output" => Ok(Tool::RecordOutput(output(
             body.take("output"),
             body.take("value"),
             "",
-            config,
+            config.declared.workflow().await.as_deref(),
         )?)),
         "a2a_require_input" => require_input(body),
         "a2a_append_response" => append_response(body),
@@ -109,7 +110,7 @@ fn read(body: &mut Body) -> Result<Tool, A2aError> {
     }
 }
 
-fn complete(body: &mut Body, config: &Config) -> Result<Tool, A2aError> {
+async fn complete(body: &mut Body, config: &Config) -> Result<Tool, A2aError> {
     let outcome = body.text("outcome", 16)?;
     match outcome.as_deref() {
         None | Some("completed") => {}
@@ -132,10 +133,16 @@ fn complete(body: &mut Body, config: &Config) -> Result<Tool, A2aError> {
     match body.take("outputs") {
         None => {}
         Some(Value::Array(items)) if items.len() <= MAX_OUTPUTS => {
+            let workflow = config.declared.workflow().await;
             for (index, mut item) in items.into_iter().enumerate() {
                 let name = item.get_mut("output").map(Value::take);
                 let value = item.get_mut("value").map(Value::take);
-                outputs.push(output(name, value, &format!("outputs[{index}]."), config)?);
+                outputs.push(output(
+                    name,
+                    value,
+                    &format!("outputs[{index}]."),
+                    workflow.as_deref(),
+                )?);
             }
         }
         Some(_) => {
@@ -177,7 +184,7 @@ fn output(
     name: Option<Value>,
     value: Option<Value>,
     path: &str,
-    config: &Config,
+    workflow: Option<&Workflow>,
 ) -> Result<Output, A2aError> {
     let Some(Value::String(name)) = name else {
         return Err(A2aError::field(
@@ -185,7 +192,7 @@ fn output(
             "must name a declared output",
         ));
     };
-    let Some(workflow) = &config.workflow else {
+    let Some(workflow) = workflow else {
         return Err(A2aError::new(
             Reason::WorkflowNotConfigured,
             "no workflow is configured, so no output is declared",

@@ -1,4 +1,4 @@
-// Another Worker behind a service binding, asked once and answering in lines.
+// Another Worker behind a service binding, asked once: it answers in lines, or gives a file.
 
 const DEADLINE = Symbol("deadline");
 
@@ -26,6 +26,32 @@ class Deadline {
 
   stop() {
     clearTimeout(this.#timer);
+  }
+}
+
+/** What a binding has at an absolute path: its bytes, or a string that says what failed; "deadline" where time ran out. */
+export async function readFile(binding, path, maxBytes, deadlineMs) {
+  const deadline = new Deadline(deadlineMs);
+  let reader;
+  try {
+    const response = await deadline.before(binding.fetch(new Request(`https://assets${path}`, { redirect: "manual" })));
+    if (response === DEADLINE) return "deadline";
+    reader = response.body?.getReader();
+    if (response.status !== 200) return `status ${response.status}`;
+    const bytes = new Uint8Array(maxBytes);
+    for (let length = 0; ;) {
+      const step = (await deadline.before(reader?.read())) ?? { done: true };
+      if (step === DEADLINE) return "deadline";
+      if (step.done) return bytes.subarray(0, length);
+      if (length + step.value.length > maxBytes) return `over ${maxBytes} bytes`;
+      bytes.set(step.value, length);
+      length += step.value.length;
+    }
+  } catch (error) {
+    return String(error?.message ?? error);
+  } finally {
+    deadline.stop();
+    reader?.cancel().catch(() => {});
   }
 }
 

@@ -1,4 +1,4 @@
-//! Another Worker, reached by a service binding, that answers a question in lines.
+//! Another Worker, reached by a service binding: it answers a question in lines, or gives a file.
 
 use js_sys::{Promise, Uint8Array};
 use thiserror::Error;
@@ -18,6 +18,9 @@ extern "C" {
 extern "C" {
     #[wasm_bindgen(js_name = service)]
     fn service_binding(env: &Env, name: &str) -> Option<Service>;
+
+    #[wasm_bindgen(js_name = readFile)]
+    fn read_file(binding: &Service, path: &str, max_bytes: u32, deadline_ms: u32) -> Promise;
 
     type LineReader;
     #[wasm_bindgen(constructor)]
@@ -61,6 +64,27 @@ impl ServiceError {
             Self::Deadline
         } else {
             Self::Failed(text)
+        }
+    }
+}
+
+impl Service {
+    /// What it has at an absolute path, by GET.
+    ///
+    /// # Errors
+    /// [`ServiceError`] where it did not come whole within `deadline_ms`, or is longer than `max_bytes`.
+    pub async fn get(
+        &self,
+        path: &str,
+        max_bytes: u32,
+        deadline_ms: u32,
+    ) -> Result<Vec<u8>, ServiceError> {
+        let answer = settled(&read_file(self, path, max_bytes, deadline_ms))
+            .await
+            .map_err(|_| ServiceError::Failed("abandoned".to_owned()))?;
+        match answer.as_string() {
+            None => Ok(answer.unchecked_into::<Uint8Array>().to_vec()),
+            Some(failure) => Err(ServiceError::from_js(failure)),
         }
     }
 }

@@ -55,8 +55,9 @@ export class Deployment {
    * @param {Record<string, string | undefined>} [options.vars] over the defaults; undefined leaves one out
    * @param {string} [options.entry] the text of a module in front of the built Worker
    * @param {string} [options.executor] the text of a Worker that is bound as `EXECUTOR`
+   * @param {string} [options.assets] a folder whose files are bound as `ASSETS`
    */
-  static async start({ vars = {}, entry, executor } = {}) {
+  static async start({ vars = {}, entry, executor, assets } = {}) {
     const folder = keepUntilExit(await mkdtemp(join(tmpdir(), "a2a-test-")));
     const tokens = newTokens();
     const all = { A2A_CREDENTIALS: credentialsOf(tokens), ...vars };
@@ -65,7 +66,11 @@ export class Deployment {
       vars: Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)),
       entry: entry === undefined ? undefined : { source: entry },
       workers: executor === undefined ? undefined : { executor: { module: { source: executor } } },
-      services: executor === undefined ? undefined : { EXECUTOR: "executor" },
+      folders: assets === undefined ? undefined : { assets },
+      services: {
+        ...(executor === undefined ? {} : { EXECUTOR: "executor" }),
+        ...(assets === undefined ? {} : { ASSETS: "assets" }),
+      },
     };
     const deployment = new Deployment(options, tokens, await serve(options));
     after(() => deployment.kill());
