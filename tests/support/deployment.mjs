@@ -56,9 +56,10 @@ export class Deployment {
    * @param {string} [options.entry] the text of a module in front of the built Worker
    * @param {string} [options.executor] the text of a Worker that is bound as `EXECUTOR`
    * @param {string} [options.assets] a folder whose files are bound as `ASSETS`
+   * @param {string} [options.folder] what an earlier deployment has stored; an empty one otherwise
    */
-  static async start({ vars = {}, entry, executor, assets } = {}) {
-    const folder = keepUntilExit(await mkdtemp(join(tmpdir(), "a2a-test-")));
+  static async start({ vars = {}, entry, executor, assets, folder } = {}) {
+    folder ??= keepUntilExit(await mkdtemp(join(tmpdir(), "a2a-test-")));
     const tokens = newTokens();
     const all = { A2A_CREDENTIALS: credentialsOf(tokens), ...vars };
     const options = {

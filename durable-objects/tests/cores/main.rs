@@ -29,3 +29,4 @@ mod sessions;
 mod simulation;
 mod tools;
 mod turns;
+mod upgrade;

@@ -406,8 +406,14 @@ impl World {
     pub fn fire(&mut self, address: &Address) {
         match address {
             Address::Principal(name) => {
-                let now_ms = self.now_ms;
+                let (now_ms, ids) = (self.now_ms, &mut self.ids);
                 let object = self.principals.get_mut(name).expect("a principal");
+                object
+                    .store
+                    .transaction(|store| {
+                        principal::fail_overdue_executions(store, Environment { now_ms, ids })
+                    })
+                    .unwrap();
                 let due = object
                     .store
                     .transaction(|store| principal::due_notices(store, now_ms))
