@@ -96,6 +96,18 @@ reasons! {
     OutputNotDeclared = "OUTPUT_NOT_DECLARED", 400, "INVALID_ARGUMENT";
     /// No workflow is configured, so no output can be recorded.
     WorkflowNotConfigured = "WORKFLOW_NOT_CONFIGURED", 400, "FAILED_PRECONDITION";
+    /// No agent is enabled under this alias.
+    AgentNotConfigured = "AGENT_NOT_CONFIGURED", 404, "NOT_FOUND";
+    /// There is no registry in which agents could be searched for.
+    RegistryNotConfigured = "REGISTRY_NOT_CONFIGURED", 501, "UNIMPLEMENTED";
+    /// An agent's definition refers to a secret that is not there, or not for that agent.
+    AuthorizationUnresolved = "AUTHORIZATION_UNRESOLVED", 400, "FAILED_PRECONDITION";
+    /// No valid card was had of a remote agent.
+    CardUnreachable = "CARD_UNREACHABLE", 502, "UNAVAILABLE";
+    /// A remote agent's card offers no interface that can be used.
+    InterfaceUnsupported = "INTERFACE_UNSUPPORTED", 400, "FAILED_PRECONDITION";
+    /// A remote agent did not answer, or not as an A2A agent does.
+    RemoteFailed = "REMOTE_FAILED", 502, "UNAVAILABLE";
     /// A body, a message or an artifact over its cap. Not a quota: the same request will never pass.
     PayloadTooLarge = "PAYLOAD_TOO_LARGE", 413, "INVALID_ARGUMENT";
     /// Too much at once, or a quota is used up; the same request may pass later.

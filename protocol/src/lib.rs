@@ -17,6 +17,7 @@
 //! Maps are sorted: `serde_json` without `preserve_order` keeps them in a `BTreeMap`, so the text of a value is
 //! canonical and two texts of one value have one digest.
 
+pub mod agents;
 pub mod cursor;
 pub mod digest;
 pub mod error;

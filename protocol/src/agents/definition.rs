@@ -1,0 +1,256 @@
+//! What is known of a remote agent before it is asked anything.
+
+use serde_json::{Map, Value, json};
+
+use super::target::{self, Target};
+use super::{alias, headers, reference};
+use crate::error::A2aError;
+
+/// Where an agent's card is, unless its definition says otherwise (A2A section 8.2).
+pub const CARD_PATH: &str = "/.well-known/agent-card.json";
+
+/// A definition: the seed's `A2aAgentDefinition`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Definition {
+    /// The alias, in its canonical spelling.
+    pub name: String,
+    /// Where the agent is.
+    pub target: Target,
+    /// Where its card is, from the origin on, where that is not [`CARD_PATH`].
+    pub card_path: Option<String>,
+    /// Headers for every request, with their references unresolved.
+    pub headers: Vec<(String, String)>,
+    /// The name that the bearer token is found under.
+    pub bearer: Option<String>,
+}
+
+impl Definition {
+    /// Reads `{name, url, cardPath?, headers?, authorization?}`, whose fields an error names behind `path`.
+    ///
+    /// # Errors
+    /// The field that is wrong. No value is repeated.
+    pub fn from_json(value: &Value, loopback: bool, path: &str) -> Result<Self, A2aError> {
+        let field = |name: &str| format!("{path}{name}");
+        let fields = value
+            .as_object()
+            .ok_or_else(|| A2aError::field(path.trim_end_matches('.'), "must be an object"))?;
+        let text = |name: &str| match fields.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.as_str())),
+            Some(_) => Err(A2aError::field(field(name), "must be a string")),
+        };
+        let name = text("name")?
+            .and_then(alias::canonical)
+            .ok_or_else(|| A2aError::field(field("name"), alias::RULE))?;
+        let url = text("url")?.unwrap_or_default();
+        let target =
+            Target::parse(url, loopback).map_err(|rule| A2aError::field(field("url"), rule))?;
+        let card_path = text("cardPath")?.map(str::to_owned);
+        if card_path.as_deref().is_some_and(|path| !is_card_path(path)) {
+            return Err(A2aError::field(field("cardPath"), CARD_PATH_RULE));
+        }
+        let headers = match fields.get("headers") {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Object(fields)) => {
+                headers::read(fields).map_err(|rule| A2aError::field(field("headers"), rule))?
+            }
+            Some(_) => return Err(A2aError::field(field("headers"), "must be an object")),
+        };
+        let bearer = match text("authorization")? {
+            None => None,
+            Some(text) => Some(
+                reference::only(text)
+                    .ok_or_else(|| A2aError::field(field("authorization"), BEARER_RULE))?
+                    .to_owned(),
+            ),
+        };
+        Ok(Self {
+            name,
+            target,
+            card_path,
+            headers,
+            bearer,
+        })
+    }
+
+    /// The definition as it is kept, its references symbolic. Also what tells one definition from another.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let headers: Map<String, Value> = self
+            .headers
+            .iter()
+            .map(|(name, value)| (name.clone(), json!(value)))
+            .collect();
+        self.json_with(Value::Object(headers))
+    }
+
+    /// The definition as its principal is shown it: of headers, whose values may be anything, the names alone.
+    #[must_use]
+    pub fn shown(&self) -> Value {
+        self.json_with(self.headers.iter().map(|(name, _)| json!(name)).collect())
+    }
+
+    fn json_with(&self, headers: Value) -> Value {
+        let mut fields = Map::new();
+        fields.insert("name".to_owned(), json!(self.name));
+        fields.insert("url".to_owned(), json!(self.target.url()));
+        if let Some(card_path) = &self.card_path {
+            fields.insert("cardPath".to_owned(), json!(card_path));
+        }
+        if !self.headers.is_empty() {
+            fields.insert("headers".to_owned(), headers);
+        }
+        if let Some(bearer) = &self.bearer {
+            fields.insert("authorization".to_owned(), json!(format!("${{{bearer}}}")));
+        }
+        Value::Object(fields)
+    }
+
+    /// The URL of the agent's card.
+    #[must_use]
+    pub fn card_url(&self) -> String {
+        match &self.card_path {
+            Some(path) => format!("{}{path}", self.target.origin),
+            None => format!("{}{CARD_PATH}", self.target.url()),
+        }
+    }
+
+    /// Whether anything goes with its requests that only its own origin may see.
+    #[must_use]
+    pub fn has_credentials(&self) -> bool {
+        self.bearer.is_some() || !self.headers.is_empty()
+    }
+
+    /// The headers of its requests, resolved.
+    ///
+    /// # Errors
+    /// The name that `lookup` knows nothing under, or whose value can't stand in a header.
+    pub fn resolve(
+        &self,
+        lookup: impl Fn(&str) -> Option<String>,
+    ) -> Result<Vec<(String, String)>, String> {
+        let mut resolved = Vec::with_capacity(self.headers.len().saturating_add(1));
+        for (name, value) in &self.headers {
+            let value = reference::resolve(value, &lookup)?;
+            if !headers::is_value(&value) {
+                return Err(name.clone());
+            }
+            resolved.push((name.clone(), value));
+        }
+        if let Some(bearer) = &self.bearer {
+            let token = reference::resolve(&format!("${{{bearer}}}"), &lookup)?;
+            if !headers::is_value(&token) || token.contains(' ') {
+                return Err(bearer.clone());
+            }
+            resolved.push(("authorization".to_owned(), format!("Bearer {token}")));
+        }
+        Ok(resolved)
+    }
+}
+
+/// What a card's path must be.
+pub(super) const CARD_PATH_RULE: &str = "must be a path that begins with a slash, without query";
+
+/// What a bearer must be.
+pub(super) const BEARER_RULE: &str = "must be a reference ${NAME}, never a token";
+
+pub(super) fn is_card_path(path: &str) -> bool {
+    path.starts_with('/')
+        && !path.starts_with("//")
+        && path.len() <= target::MAX_URL_BYTES
+        && path
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && !b"?#\\\"<>^`{|}@".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(value: Value) -> Result<Definition, A2aError> {
+        Definition::from_json(&value, false, "definition.")
+    }
+
+    fn whole() -> Value {
+        json!({
+            "name": "research",
+            "url": "https://agent.example/a2a",
+            "cardPath": "/card.json",
+            "headers": {"x-tenant": "${TENANT}"},
+            "authorization": "${TOKEN}",
+        })
+    }
+
+    #[test]
+    fn a_definition_is_kept_as_it_was_said() {
+        let definition = read(whole()).unwrap();
+        assert_eq!(definition.to_json(), whole());
+        assert_eq!(definition.card_url(), "https://agent.example/card.json");
+        let plain = read(json!({"name": "A", "url": "https://agent.example/a2a/"})).unwrap();
+        assert_eq!(plain.name, "a");
+        assert_eq!(
+            plain.card_url(),
+            "https://agent.example/a2a/.well-known/agent-card.json"
+        );
+        assert!(!plain.has_credentials());
+    }
+
+    #[test]
+    fn a_principal_is_shown_no_headers_value() {
+        assert_eq!(
+            read(whole()).unwrap().shown()["headers"],
+            json!(["x-tenant"])
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (field, value) in [
+            ("name", json!("no alias!")),
+            ("url", json!("http://agent.example")),
+            ("url", json!(1)),
+            ("cardPath", json!("card.json")),
+            ("cardPath", json!("//evil.example/card.json")),
+            ("cardPath", json!("/card?x")),
+            ("headers", json!({"cookie": "x"})),
+            ("headers", json!([])),
+            ("authorization", json!("secret-token")),
+            ("authorization", json!("Bearer ${TOKEN}")),
+        ] {
+            let mut definition = whole();
+            definition[field] = value.clone();
+            let error = read(definition).unwrap_err();
+            assert_eq!(
+                error.violations[0].field,
+                format!("definition.{field}"),
+                "{value}"
+            );
+            assert!(!error.to_json().contains("secret-token"));
+        }
+        assert_eq!(
+            read(json!(1)).unwrap_err().violations[0].field,
+            "definition"
+        );
+    }
+
+    #[test]
+    fn references_are_resolved_at_connection_and_not_before() {
+        let definition = read(whole()).unwrap();
+        let resolved = definition
+            .resolve(|name| Some(format!("value-of-{name}")))
+            .unwrap();
+        assert_eq!(
+            resolved,
+            [
+                ("x-tenant".to_owned(), "value-of-TENANT".to_owned()),
+                (
+                    "authorization".to_owned(),
+                    "Bearer value-of-TOKEN".to_owned()
+                ),
+            ]
+        );
+        assert_eq!(definition.resolve(|_| None), Err("TENANT".to_owned()));
+        let broken = definition.resolve(|_| Some("a\nb: c".to_owned()));
+        assert_eq!(broken, Err("x-tenant".to_owned()));
+    }
+}
