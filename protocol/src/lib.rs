@@ -54,4 +54,5 @@ pub mod outfitter_task;
 pub mod pseudonym;
 pub mod routes;
 pub mod trace_context;
+pub mod trusted;
 pub mod version;

@@ -53,6 +53,7 @@ const PRINCIPAL_COMMANDS = [
   "UseTool",
   "Replay",
   "WakeFailed",
+  "Trusted",
 ];
 const QUEUE_COMMANDS = ["Notify", "Take", "Assign", "Inspect", "Heartbeat", "End", "CallTool"];
 

@@ -6,6 +6,7 @@
 //! unread (messages, tasks) travel as [`JsonText`] and are never parsed on the way.
 
 pub mod principal;
+pub mod trusted;
 pub mod wake_queue;
 
 use protocol::error::A2aError;

@@ -3,6 +3,7 @@
 use protocol::extensions::Activated;
 use serde::{Deserialize, Serialize};
 
+use super::trusted::TrustedCommand;
 use super::{Call, JsonText};
 
 /// A command and whose it is. The object is addressed by `principal`; it is repeated here so that what the object
@@ -38,6 +39,8 @@ pub enum PrincipalCommand {
     Replay(Replay),
     /// See [`WakeFailed`].
     WakeFailed(WakeFailed),
+    /// See [`TrustedCommand`].
+    Trusted(TrustedCommand),
 }
 
 impl PrincipalCommand {

@@ -6,9 +6,10 @@
 use super::{StoreError, Transactional};
 
 /// The PrincipalObject's schema, oldest first.
-pub const PRINCIPAL: &[&str] = &[include_str!(
-    "../../../migrations/principal/0001_initial.sql"
-)];
+pub const PRINCIPAL: &[&str] = &[
+    include_str!("../../../migrations/principal/0001_initial.sql"),
+    include_str!("../../../migrations/principal/0002_trusted_plane.sql"),
+];
 
 /// The WakeQueueObject's schema, oldest first.
 pub const WAKE_QUEUE: &[&str] = &[include_str!(
