@@ -85,6 +85,25 @@ pub struct OwedNotice {
     pub notice: Notice,
 }
 
+/// A settled native task that its source has not taken yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwedSettlement {
+    /// The row.
+    pub settlement_id: i64,
+    /// Whose task.
+    pub principal: String,
+    /// The source to tell.
+    pub source: String,
+    /// The task.
+    pub task_id: String,
+    /// Its context.
+    pub context_id: String,
+    /// The state in which it was settled, by its A2A name.
+    pub state: &'static str,
+    /// When, as A2A writes times.
+    pub settled_at: String,
+}
+
 /// Everything a command leaves to do, in order of commit.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Effects {
@@ -94,6 +113,8 @@ pub struct Effects {
     pub rings: Vec<String>,
     /// Notices written to the outbox by this commit: to be delivered now rather than at the alarm.
     pub notices: Vec<OwedNotice>,
+    /// Native tasks settled by this commit: their sources are to be told now rather than at the alarm.
+    pub settlements: Vec<OwedSettlement>,
     /// The alarm must go off no later than this, in Unix milliseconds.
     pub alarm_ms: Option<i64>,
     /// Lines for the log.

@@ -41,7 +41,8 @@ CREATE TABLE reply_anchors (
 CREATE INDEX reply_anchors_by_task ON reply_anchors (task_id);
 
 -- Outbound mutations at providers. recovery: 1 idempotent, 2 lookup, 3 ambiguous. state: 1 sending, 2 delivered,
--- 3 failed and to be tried again, 4 ambiguous. attempt is whose turn it is to send, until held_until_ms.
+-- 3 failed and to be tried again, 4 ambiguous. attempt is whose turn it is to send, until held_until_ms; outcome is how it
+-- said that it went: 1 delivered, 2 refused, 3 indeterminate.
 CREATE TABLE deliveries (
   delivery_id TEXT NOT NULL PRIMARY KEY,
   task_id TEXT NOT NULL,
@@ -52,6 +53,7 @@ CREATE TABLE deliveries (
   state INTEGER NOT NULL,
   attempt TEXT NOT NULL,
   attempts INTEGER NOT NULL,
+  outcome INTEGER,
   holder TEXT,
   held_until_ms INTEGER NOT NULL,
   updated_ms INTEGER NOT NULL,
@@ -62,9 +64,10 @@ CREATE TABLE deliveries (
 CREATE INDEX deliveries_by_task ON deliveries (task_id);
 
 -- Native tasks that were settled, in order, for their sources. due_ms is when the source is told again, and NULL once it
--- has been, or where it asks by itself.
+-- has been, or where it asks by itself. principal is whose task it is, for whoever is told by an alarm.
 CREATE TABLE settlements (
   settlement_id INTEGER PRIMARY KEY AUTOINCREMENT,
+  principal TEXT NOT NULL,
   source TEXT NOT NULL,
   task_id TEXT NOT NULL,
   state INTEGER NOT NULL,
@@ -92,8 +95,11 @@ CREATE INDEX evidence_by_task ON evidence (task_id, evidence_id) WHERE task_id I
 CREATE UNIQUE INDEX evidence_by_source_id ON evidence (source, source_evidence_id)
   WHERE source_evidence_id IS NOT NULL;
 
--- When the records of this principal are looked through for what is past its time; NULL while there is nothing.
+-- When the records of this principal are looked through for what is past its time, NULL while there is nothing; and the
+-- evidence up to which the last look came.
 ALTER TABLE task_counts ADD COLUMN retention_ms INTEGER;
+
+ALTER TABLE task_counts ADD COLUMN evidence_cursor INTEGER NOT NULL DEFAULT 0;
 
 UPDATE task_counts SET retention_ms = 0;
 

@@ -48,7 +48,17 @@ impl PrincipalCommand {
     /// is awaited within a command.
     #[must_use]
     pub const fn only_reads(&self) -> bool {
-        matches!(self, Self::GetTask(_))
+        matches!(
+            self,
+            Self::GetTask(_)
+                | Self::Trusted(
+                    TrustedCommand::ReadSource { .. }
+                        | TrustedCommand::Locate(_)
+                        | TrustedCommand::ReadTask { .. }
+                        | TrustedCommand::Settlements { .. }
+                        | TrustedCommand::Evidence(_)
+                )
+        )
     }
 }
 

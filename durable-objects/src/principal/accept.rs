@@ -2,9 +2,11 @@
 
 use a2a::TaskState;
 use protocol::error::{A2aError, Reason};
+use protocol::extensions::Activated;
 use protocol::state;
 
 use super::evidence::Kind;
+use super::retention::RETENTION_MS;
 use super::task::{Task, count_new_task};
 use super::turn::WakeState;
 use super::{Principal, elicitation, task};
@@ -18,10 +20,23 @@ use crate::storage::{Store, StoreError};
 pub(super) const A2A: &str = "a2a";
 
 /// What a claim says of an activation that was accepted before.
-struct PriorClaim {
-    digest: String,
-    task_id: Option<String>,
+pub(super) struct PriorClaim {
+    pub digest: String,
+    pub task_id: Option<String>,
     outcome_message: Option<String>,
+    pub activation_id: i64,
+}
+
+/// A claim to write.
+pub(super) struct NewClaim<'a> {
+    pub source: &'a str,
+    pub dedupe_key: &'a str,
+    pub digest: &'a str,
+    pub task_id: Option<&'a str>,
+    pub outcome_message: Option<&'a str>,
+    pub extensions: Activated,
+    pub accepted_output_modes: &'a [String],
+    pub wake_state: WakeState,
 }
 
 impl<S: Store> Principal<'_, S> {
@@ -82,14 +97,14 @@ impl<S: Store> Principal<'_, S> {
         Ok(())
     }
 
-    fn prior_claim(
+    pub(super) fn prior_claim(
         &self,
         source: &str,
         dedupe_key: &str,
     ) -> Result<Option<PriorClaim>, StoreError> {
         self.store
             .first(
-                "SELECT digest, task_id, outcome_message FROM claims WHERE source = ?1 AND dedupe_key = ?2",
+                "SELECT digest, task_id, outcome_message, activation_id FROM claims WHERE source = ?1 AND dedupe_key = ?2",
                 &[source.into(), dedupe_key.into()],
             )?
             .map(|mut row| {
@@ -97,6 +112,7 @@ impl<S: Store> Principal<'_, S> {
                     digest: row.text()?,
                     task_id: row.optional_text()?,
                     outcome_message: row.optional_text()?,
+                    activation_id: row.integer()?,
                 })
             })
             .transpose()
@@ -161,31 +177,56 @@ impl<S: Store> Principal<'_, S> {
     }
 
     fn create_task(&mut self, command: &Send, wake_state: WakeState) -> Result<Task, CoreError> {
-        let now_ms = self.environment.now_ms;
         let context_id = self.owned_or_fresh_context(command.context_id.as_deref(), 1)?;
         let task_id = self.environment.ids.id();
         let activation_id = self.claim(command, Some(&task_id), None, wake_state)?;
+        let mut task = self.open_task(
+            A2A,
+            task_id,
+            context_id,
+            activation_id,
+            command.max_open_tasks,
+        )?;
+        let message = addressed(command.message.get(), &task);
+        task.append_message(self.store, &message)?;
+        Ok(task)
+    }
+
+    /// A new task, SUBMITTED, in a context that already counts it. Its first message is the caller's to append.
+    ///
+    /// # Errors
+    /// `RESOURCE_EXHAUSTED` where the principal has as many unfinished tasks as it may.
+    pub(super) fn open_task(
+        &mut self,
+        source: &str,
+        task_id: String,
+        context_id: String,
+        activation_id: i64,
+        max_open_tasks: u32,
+    ) -> Result<Task, CoreError> {
+        let now_ms = self.environment.now_ms;
         self.store.execute(
             "INSERT INTO tasks (task_id, context_id, source, state, status_ms, created_ms, activation_id, \
              next_ordinal, awaits_answer) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, 1, 0)",
             &[
                 (&task_id).into(),
                 (&context_id).into(),
-                A2A.into(),
+                source.into(),
                 state::code(&TaskState::Submitted).into(),
                 now_ms.into(),
                 activation_id.into(),
             ],
         )?;
-        let counted = count_new_task(self.store, self.scope.resident)?;
-        if counted.open > i64::from(command.max_open_tasks) {
-            return Err(too_many_open_tasks(command.max_open_tasks).into());
+        let expires_ms = now_ms.saturating_add(RETENTION_MS);
+        let counted = count_new_task(self.store, self.scope.resident, expires_ms)?;
+        if counted.open > i64::from(max_open_tasks) {
+            return Err(too_many_open_tasks(max_open_tasks).into());
         }
         if counted.moved {
             // The principal's credential names another resident than before: its open tasks go there, too.
             self.offer_all()?;
         }
-        let mut task = Task {
+        Ok(Task {
             task_id,
             context_id,
             state: TaskState::Submitted,
@@ -196,23 +237,31 @@ impl<S: Store> Principal<'_, S> {
             awaits_answer: false,
             turn_id: None,
             turn_resident: None,
-        };
-        let message = addressed(command.message.get(), &task);
-        task.append_message(self.store, &message)?;
-        Ok(task)
+        })
     }
 
     /// The task that a message may continue: one of this principal's that waits for it (DESIGN *contextId*).
     pub(super) fn continuable(&self, command: &Send, task_id: &str) -> Result<Task, CoreError> {
+        self.awaiting(
+            task_id,
+            ("message.contextId", command.context_id.as_deref()),
+            command.message.get(),
+        )
+    }
+
+    /// The task of this id, if it waits for the message. `context` is the field that names the task's context, and what
+    /// it names.
+    pub(super) fn awaiting(
+        &self,
+        task_id: &str,
+        (field, context_id): (&str, Option<&str>),
+        message: &str,
+    ) -> Result<Task, CoreError> {
         let task =
             Task::find(self.store, task_id)?.ok_or_else(|| A2aError::task_not_found(task_id))?;
-        if command
-            .context_id
-            .as_ref()
-            .is_some_and(|context_id| *context_id != task.context_id)
-        {
+        if context_id.is_some_and(|context_id| *context_id != task.context_id) {
             return Err(A2aError::field(
-                "message.contextId",
+                field,
                 "must be the context of the task that taskId names",
             )
             .into());
@@ -226,7 +275,7 @@ impl<S: Store> Principal<'_, S> {
             .with("taskId", task_id)
             .into());
         }
-        elicitation::check(&task, command.message.get())?;
+        elicitation::check(&task, message)?;
         Ok(task)
     }
 
@@ -237,25 +286,26 @@ impl<S: Store> Principal<'_, S> {
         wake_state: WakeState,
     ) -> Result<Task, CoreError> {
         let mut task = self.continuable(command, task_id)?;
-        let now_ms = self.environment.now_ms;
         task.activation_id = self.claim(command, Some(task_id), None, wake_state)?;
-        let message = addressed(command.message.get(), &task);
-        task.append_message(self.store, &message)?;
-        self.store.execute(
-            "UPDATE contexts SET last_event_ms = max(last_event_ms, ?2) WHERE context_id = ?1",
-            &[(&task.context_id).into(), now_ms.into()],
-        )?;
-        task.transition(
-            self.store,
-            &mut self.effects,
-            now_ms,
-            TaskState::Submitted,
-            None,
-        )?;
+        self.answer_task(&mut task, command.message.get())?;
         Ok(task)
     }
 
-    /// Writes the claim, which is the authority on duplicates, and returns the activation's id.
+    /// The waiting task gets its answer and is SUBMITTED again, under the activation that it already names.
+    pub(super) fn answer_task(&mut self, task: &mut Task, message: &str) -> Result<(), CoreError> {
+        let message = addressed(message, task);
+        task.append_message(self.store, &message)?;
+        self.store.execute(
+            "UPDATE contexts SET last_event_ms = max(last_event_ms, ?2) WHERE context_id = ?1",
+            &[(&task.context_id).into(), self.environment.now_ms.into()],
+        )?;
+        self.transition(task,
+            TaskState::Submitted,
+            None,
+        )?;
+        Ok(())
+    }
+
     fn claim(
         &mut self,
         command: &Send,
@@ -263,8 +313,22 @@ impl<S: Store> Principal<'_, S> {
         outcome_message: Option<&str>,
         wake_state: WakeState,
     ) -> Result<i64, StoreError> {
-        let modes = (!command.accepted_output_modes.is_empty())
-            .then(|| serde_json::to_string(&command.accepted_output_modes))
+        self.write_claim(&NewClaim {
+            source: A2A,
+            dedupe_key: &command.message_id,
+            digest: &command.digest,
+            task_id,
+            outcome_message,
+            extensions: command.extensions,
+            accepted_output_modes: &command.accepted_output_modes,
+            wake_state,
+        })
+    }
+
+    /// Writes the claim, which is the authority on duplicates, and returns the activation's id.
+    pub(super) fn write_claim(&mut self, claim: &NewClaim<'_>) -> Result<i64, StoreError> {
+        let modes = (!claim.accepted_output_modes.is_empty())
+            .then(|| serde_json::to_string(claim.accepted_output_modes))
             .transpose()
             .map_err(|_| StoreError::Corrupt {
                 what: "output modes",
@@ -276,15 +340,15 @@ impl<S: Store> Principal<'_, S> {
                  accepted_output_modes, wake_state, deliveries, failures, outcome_message) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, 0, ?9) RETURNING activation_id",
                 &[
-                    A2A.into(),
-                    (&command.message_id).into(),
-                    (&command.digest).into(),
-                    task_id.into(),
+                    claim.source.into(),
+                    claim.dedupe_key.into(),
+                    claim.digest.into(),
+                    claim.task_id.into(),
                     self.environment.now_ms.into(),
-                    i64::from(u8::from(command.extensions)).into(),
+                    i64::from(u8::from(claim.extensions)).into(),
                     modes.as_ref().into(),
-                    wake_state.code().into(),
-                    outcome_message.into(),
+                    claim.wake_state.code().into(),
+                    claim.outcome_message.into(),
                 ],
             )?
             .ok_or(StoreError::Corrupt { what: "claim" })?;
@@ -316,7 +380,7 @@ fn too_many_open_tasks(max_open_tasks: u32) -> A2aError {
 }
 
 /// The message as it is kept: with the context and task that it became part of.
-fn addressed(message: &str, task: &Task) -> String {
+pub(super) fn addressed(message: &str, task: &Task) -> String {
     let mut json = String::with_capacity(message.len().saturating_add(128));
     json.push_str("{\"contextId\":");
     task::push_string(&mut json, &task.context_id);

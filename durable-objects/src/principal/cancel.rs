@@ -20,10 +20,8 @@ impl<S: Store> Principal<'_, S> {
         // The token goes first: whatever the turn still tries is fenced off by this commit, before its queue hears.
         task.turn_id = None;
         let granted_by = task.turn_resident.take();
-        task.transition(
-            self.store,
-            &mut self.effects,
-            self.environment.now_ms,
+        self.transition(
+&mut task,
             TaskState::Canceled,
             None,
         )?;

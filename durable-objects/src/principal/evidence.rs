@@ -20,6 +20,12 @@ pub(super) enum Kind {
     Unhealthy,
     /// Its caller canceled the task.
     Canceled,
+    /// A provider made an outbound mutation.
+    Delivered,
+    /// A provider refused one: it may be tried again.
+    DeliveryFailed,
+    /// What was stored of it can't be read any more: it is set aside.
+    Quarantined,
 }
 
 impl Kind {
@@ -32,6 +38,9 @@ impl Kind {
             Self::TurnFailed => "TURN_FAILED",
             Self::Unhealthy => "UNHEALTHY",
             Self::Canceled => "CANCELED",
+            Self::Delivered => "DELIVERED",
+            Self::DeliveryFailed => "DELIVERY_FAILED",
+            Self::Quarantined => "QUARANTINED",
         }
     }
 }
@@ -42,6 +51,17 @@ impl<S: Store> Principal<'_, S> {
         kind: Kind,
         task_id: Option<&str>,
         activation_id: i64,
+        detail: Option<&str>,
+    ) -> Result<(), StoreError> {
+        self.record_about(kind, task_id, Some(activation_id), detail)
+    }
+
+    /// The same, for what no single activation is behind.
+    pub(super) fn record_about(
+        &self,
+        kind: Kind,
+        task_id: Option<&str>,
+        activation_id: Option<i64>,
         detail: Option<&str>,
     ) -> Result<(), StoreError> {
         self.store.execute(

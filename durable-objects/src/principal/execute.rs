@@ -255,10 +255,8 @@ impl<S: Store> Principal<'_, S> {
             }
             task.turn_id = None;
         }
-        task.transition(
-            self.store,
-            &mut self.effects,
-            self.environment.now_ms,
+        self.transition(
+task,
             next,
             message,
         )?;
@@ -269,10 +267,8 @@ impl<S: Store> Principal<'_, S> {
         let message = self.agent_message(task, json!([{ "text": FAILED }]), None);
         task.append_message(self.store, &message)?;
         task.turn_id = None;
-        task.transition(
-            self.store,
-            &mut self.effects,
-            self.environment.now_ms,
+        self.transition(
+task,
             TaskState::Failed,
             Some(message),
         )?;

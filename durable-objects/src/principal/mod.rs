@@ -21,15 +21,20 @@ mod list;
 mod outbox;
 mod read;
 mod replay;
+mod retention;
+mod settlements;
 #[macro_use]
 mod task;
 mod tools;
+mod trusted;
 mod turn;
 mod whole;
 
 pub use execute::{Begun, EXECUTION_LIFE_MS, Executed};
 pub use outbox::OUTBOX_RETRY_MS;
 pub use read::Snapshot;
+pub use retention::RETENTION_MS;
+pub use trusted::HOLD_MS;
 pub use turn::{MAX_DELIVERIES, MAX_FAILURES};
 
 use protocol::executor::Line;
@@ -38,7 +43,7 @@ use serde::Serialize;
 use crate::commands;
 use crate::commands::principal::{PrincipalCall, PrincipalCommand, Send, View};
 use crate::commands::wake_queue::Admission;
-use crate::effects::{Effects, OwedNotice};
+use crate::effects::{Effects, OwedNotice, OwedSettlement};
 use crate::environment::Environment;
 use crate::error::CoreError;
 use crate::storage::{Store, StoreError};
@@ -90,6 +95,7 @@ pub fn handle<'a, S: Store>(
         PrincipalCommand::UseTool(command) => encode(&principal.use_tool(command)?),
         PrincipalCommand::Replay(command) => encode(&principal.replay(command)?),
         PrincipalCommand::WakeFailed(command) => encode(&principal.fail_wake(command)?),
+        PrincipalCommand::Trusted(command) => encode(&principal.trusted(command)?),
     }?;
     Ok((reply, principal.effects))
 }
@@ -232,6 +238,36 @@ pub fn notices_answered<'a, S: Store>(
     .map(|((), effects)| effects)
 }
 
+/// The settlements that their sources have not taken yet and are to be told of again, oldest first. Each is postponed.
+///
+/// # Errors
+/// A fault of the store.
+pub fn due_settlements<S: Store>(
+    store: &S,
+    now_ms: i64,
+) -> Result<Vec<OwedSettlement>, StoreError> {
+    settlements::due(store, now_ms)
+}
+
+/// A source has taken a settlement, or this deployment can't tell it: it asks by itself.
+///
+/// # Errors
+/// A fault of the store.
+pub fn settlement_told<S: Store>(store: &S, settlement_id: i64) -> Result<(), StoreError> {
+    settlements::told(store, settlement_id)
+}
+
+/// Removes one batch of what is past its time, if a look is due. What is left is due again at once.
+///
+/// # Errors
+/// A fault of the store.
+pub fn compact<'a, S: Store>(
+    store: &'a S,
+    environment: Environment<'a>,
+) -> Result<Effects, CoreError> {
+    run(store, environment, ("", ""), Principal::compact).map(|((), effects)| effects)
+}
+
 /// Sets a timer to the earlier of `due_ms` and what it was set to.
 ///
 /// # Errors
@@ -277,7 +313,7 @@ impl Timer {
 /// A fault of the store.
 pub fn next_due_ms<S: Store>(store: &S) -> Result<Option<i64>, StoreError> {
     let mut row = store
-        .first("SELECT min(due_ms) FROM (SELECT min(due_ms) AS due_ms FROM outbox UNION ALL SELECT min(due_ms) FROM timers UNION ALL SELECT min(deadline_ms) FROM executions)", &[])?
+        .first("SELECT min(due_ms) FROM (SELECT min(due_ms) AS due_ms FROM outbox UNION ALL SELECT min(due_ms) FROM settlements WHERE due_ms IS NOT NULL UNION ALL SELECT retention_ms FROM task_counts UNION ALL SELECT min(due_ms) FROM timers UNION ALL SELECT min(deadline_ms) FROM executions)", &[])?
         .ok_or(StoreError::Corrupt { what: "timers" })?;
     row.optional_integer()
 }

@@ -83,7 +83,8 @@ impl Task {
 
     /// Moves the task to another state and tells its watchers. The timestamp never goes back, whatever the clock does.
     ///
-    /// The caller has checked that the transition is allowed; a terminal task is never given here.
+    /// The caller has checked that the transition is allowed; a terminal task is never given here. Returns the task's
+    /// source where the task is settled now.
     pub fn transition<S: Store>(
         &mut self,
         store: &S,
@@ -91,15 +92,16 @@ impl Task {
         now_ms: i64,
         next: TaskState,
         status_message: Option<String>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Option<String>, StoreError> {
         count_transition(store, &self.state, &next)?;
         self.state = next;
         self.status_ms = self.status_ms.max(now_ms);
         self.status_message = status_message;
         self.awaits_answer = state::is_interrupted(&self.state);
-        store.execute(
+        let mut row = store
+            .first(
             "UPDATE tasks SET state = ?2, status_ms = ?3, status_message = ?4, awaits_answer = ?5, activation_id = ?6, \
-             next_ordinal = ?7, turn_id = ?8, turn_resident = ?9 WHERE task_id = ?1",
+             next_ordinal = ?7, turn_id = ?8, turn_resident = ?9 WHERE task_id = ?1 RETURNING source",
             &[
                 (&self.task_id).into(),
                 state::code(&self.state).into(),
@@ -111,7 +113,8 @@ impl Task {
                 self.turn_id.as_ref().into(),
                 self.turn_resident.as_ref().into(),
             ],
-        )?;
+        )?
+        .ok_or(StoreError::Corrupt { what: "task" })?;
         let mut json = String::with_capacity(256);
         json.push_str("{\"statusUpdate\":{\"taskId\":");
         push_string(&mut json, &self.task_id);
@@ -125,7 +128,9 @@ impl Task {
             kind: self.frame_kind(),
             json,
         });
-        Ok(())
+        state::is_settled(&self.state)
+            .then(|| row.text())
+            .transpose()
     }
 
     /// Appends a message to the history. The caller stores `next_ordinal` with the status change that follows.
@@ -299,13 +304,20 @@ pub(super) struct Counted {
 }
 
 /// Counts a task that was just created, SUBMITTED, for the resident that serves the principal.
-pub(super) fn count_new_task<S: Store>(store: &S, resident: &str) -> Result<Counted, StoreError> {
+///
+/// `expires_ms` is when it may be past its time at the earliest, for a principal that had nothing to look through.
+pub(super) fn count_new_task<S: Store>(
+    store: &S,
+    resident: &str,
+    expires_ms: i64,
+) -> Result<Counted, StoreError> {
     let mut row = store
         .first(
             "UPDATE task_counts SET state_1 = state_1 + 1, \
-             moved = resident IS NOT NULL AND resident IS NOT ?1, resident = ?1 \
+             moved = resident IS NOT NULL AND resident IS NOT ?1, resident = ?1, \
+             retention_ms = coalesce(retention_ms, ?2) \
              RETURNING state_1 + state_2 + state_6 + state_8, moved",
-            &[resident.into()],
+            &[resident.into(), expires_ms.into()],
         )?
         .ok_or(StoreError::Corrupt {
             what: "task counts",

@@ -4,7 +4,7 @@
 //! call was delayed past the end of its turn.
 
 use a2a::TaskState;
-use protocol::error::A2aError;
+use protocol::error::{A2aError, Reason};
 use protocol::extensions::{
     Activated, ELICITATION_URI, Extension, OUTFITTER_TASK_KEY, OUTFITTER_TASK_URI,
 };
@@ -79,10 +79,8 @@ impl<S: Store> Principal<'_, S> {
             Tool::ReportProgress { note } => {
                 // For whoever watches now: it is the status's message, and not kept as history.
                 let message = self.agent_message(&task, json!([{ "text": note }]), None);
-                task.transition(
-                    self.store,
-                    &mut self.effects,
-                    self.environment.now_ms,
+                self.transition(
+task,
                     TaskState::Working,
                     Some(message),
                 )?;
@@ -114,10 +112,8 @@ impl<S: Store> Principal<'_, S> {
         if let Some(message) = &message {
             task.append_message(self.store, message)?;
         }
-        task.transition(
-            self.store,
-            &mut self.effects,
-            self.environment.now_ms,
+        self.transition(
+task,
             next,
             message,
         )?;
@@ -133,6 +129,14 @@ impl<S: Store> Principal<'_, S> {
         requested_schema: Option<&str>,
         auth: bool,
     ) -> Result<ToolReply, CoreError> {
+        if !self.can_be_continued(&task.task_id)? {
+            return Err(A2aError::new(
+                Reason::NoContinuation,
+                "nobody can answer: this task's source declares no way to continue it; complete or reject it",
+            )
+            .with("taskId", &task.task_id)
+            .into());
+        }
         let mut parts = vec![json!({ "text": question })];
         let mut extension = None;
         if let Some(schema) = requested_schema

@@ -99,10 +99,8 @@ impl<S: Store> Principal<'_, S> {
         if task.state == TaskState::Working {
             self.store_token(&task)?;
         } else {
-            task.transition(
-                self.store,
-                &mut self.effects,
-                self.environment.now_ms,
+            self.transition(
+&mut task,
                 TaskState::Working,
                 None,
             )?;
