@@ -1,5 +1,7 @@
 //! What must happen outside a core once its transaction has committed.
 
+use serde::Serialize;
+
 use crate::commands::wake_queue::Notice;
 
 /// Whether a frame is the last that some watcher waits for.
@@ -85,8 +87,9 @@ pub struct OwedNotice {
     pub notice: Notice,
 }
 
-/// A settled native task that its source has not taken yet.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A settled native task that its source has not taken yet, as it is told of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct OwedSettlement {
     /// The row.
     pub settlement_id: i64,

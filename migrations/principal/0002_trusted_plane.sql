@@ -101,7 +101,7 @@ ALTER TABLE task_counts ADD COLUMN retention_ms INTEGER;
 
 ALTER TABLE task_counts ADD COLUMN evidence_cursor INTEGER NOT NULL DEFAULT 0;
 
-UPDATE task_counts SET retention_ms = 0;
+UPDATE task_counts SET retention_ms = 0 WHERE EXISTS (SELECT 1 FROM claims);
 
 -- What retention looks for besides terminal tasks: direct answers and empty conversations.
 CREATE INDEX claims_without_task ON claims (accepted_ms) WHERE task_id IS NULL;

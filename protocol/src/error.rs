@@ -120,6 +120,24 @@ reasons! {
     Unavailable = "UNAVAILABLE", 503, "UNAVAILABLE";
     /// An object did not answer in time; the outcome is unknown and retrying with the same ids is safe.
     DeadlineExceeded = "DEADLINE_EXCEEDED", 504, "DEADLINE_EXCEEDED";
+    /// No such context for this principal; a foreign one gets the same answer.
+    ContextNotFound = "CONTEXT_NOT_FOUND", 404, "NOT_FOUND";
+    /// No task of that exact locator is being worked on.
+    LocatorNotActive = "LOCATOR_NOT_ACTIVE", 404, "NOT_FOUND";
+    /// The checkpoint passes an event that was not accepted.
+    CheckpointAhead = "CHECKPOINT_AHEAD", 409, "FAILED_PRECONDITION";
+    /// Somebody else advanced the checkpoint meanwhile.
+    CheckpointMoved = "CHECKPOINT_MOVED", 409, "ABORTED";
+    /// The provider's response is another task's: an anchor never moves.
+    AnchorTaken = "ANCHOR_TAKEN", 409, "ALREADY_EXISTS";
+    /// The operation is bound to another payload.
+    DeliveryConflict = "DELIVERY_CONFLICT", 409, "ALREADY_EXISTS";
+    /// The delivery was settled before, with another outcome.
+    DeliverySettled = "DELIVERY_SETTLED", 409, "ABORTED";
+    /// The attempt is not the one that is under way.
+    DeliveryNotHeld = "DELIVERY_NOT_HELD", 409, "ABORTED";
+    /// No such delivery for this principal.
+    DeliveryNotFound = "DELIVERY_NOT_FOUND", 404, "NOT_FOUND";
 }
 
 impl std::fmt::Display for Reason {

@@ -7,6 +7,7 @@ mod execution;
 mod model;
 mod principal;
 mod push;
+mod settlement;
 mod wake_queue;
 
 pub use execution::EXECUTOR_TIMEOUT_MS;

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use durable_objects::commands;
 use durable_objects::commands::principal::{PrincipalCall, PrincipalCommand, Send, Watch};
 use durable_objects::commands::wake_queue::{Admission, Notify};
-use durable_objects::effects::{Effects, Frame, OwedNotice};
+use durable_objects::effects::{Effects, Frame, OwedNotice, OwedSettlement};
 use durable_objects::error::CoreError;
 use durable_objects::principal::{self, Begun, Timer};
 use durable_objects::storage::{StoreError, Transactional, migrations};
@@ -18,7 +18,7 @@ use wasm_bindgen::prelude::*;
 use super::alarm::Alarm;
 use super::at_work::AtWork;
 use super::execution::Executor;
-use super::{accepted, answer, fault, with_environment, write_log};
+use super::{accepted, answer, fault, settlement, with_environment, write_log};
 use crate::calls::{self, Objects};
 use crate::runtime::clock;
 use crate::runtime::env::Env;
@@ -51,6 +51,10 @@ pub(super) struct Inner {
     /// Notices committed and not handed to their queue yet.
     owed: RefCell<Vec<OwedNotice>>,
     delivering: AtWork,
+    /// Settlements committed and not told yet.
+    untold: RefCell<Vec<OwedSettlement>>,
+    telling: AtWork,
+    env: Env,
     /// Watchers open, as far as it is known.
     watchers: Cell<u32>,
     pub(super) executor: Executor,
@@ -78,6 +82,9 @@ impl PrincipalObject {
                 alarm,
                 owed: RefCell::default(),
                 delivering: AtWork::default(),
+                untold: RefCell::default(),
+                telling: AtWork::default(),
+                env: env.clone(),
                 watchers: Cell::new(u32::try_from(state.sockets(None).len()).unwrap_or(u32::MAX)),
                 executor: Executor::of(env.service("EXECUTOR")),
                 state: state.clone(),
@@ -181,6 +188,10 @@ impl Inner {
             this.owed.borrow_mut().extend(effects.notices);
             Self::deliver_soon(this);
         }
+        if !effects.settlements.is_empty() {
+            this.untold.borrow_mut().extend(effects.settlements);
+            Self::tell_soon(this);
+        }
         Ok(())
     }
 
@@ -256,21 +267,56 @@ impl Inner {
         drop(carried_out);
     }
 
+    /// Tells sources of settlements, one at a time. What is not taken is told again at the alarm.
+    fn tell_soon(this: &Rc<Self>) {
+        let Some(shift) = this.telling.begin() else {
+            return;
+        };
+        let inner = Rc::clone(this);
+        let telling = promise(async move {
+            let _shift = shift;
+            loop {
+                let next = inner.untold.borrow_mut().pop();
+                let Some(owed) = next else { break };
+                if settlement::tell(&inner.env, &owed).await
+                    && let Err(error) =
+                        principal::settlement_told(&inner.database, owed.settlement_id)
+                {
+                    drop(fault("storage_failed", &error.to_string()));
+                }
+            }
+            Ok(JsValue::UNDEFINED)
+        });
+        if let Err(error) = this.state.wait_until(&telling) {
+            log::error("telling_not_kept", &[("reason", &error.to_string())]);
+        }
+    }
+
     async fn do_what_is_due(this: &Rc<Self>) -> Result<(), CoreError> {
         let now_ms = clock::now_ms();
-        let effects = this.database.transaction(|database| {
-            with_environment(|environment| {
-                principal::fail_overdue_executions(database, environment)
-            })
+        for work in [principal::fail_overdue_executions, principal::compact] {
+            let effects = this.database.transaction(|database| {
+                with_environment(|environment| work(database, environment))
+            })?;
+            // A fault is logged where it arises; what is committed stands.
+            drop(Self::carry_out(this, effects));
+        }
+        let (due, effects) = this.database.transaction(|database| {
+            with_environment(|environment| principal::due_notices(database, environment))
         })?;
-        // A fault is logged where it arises; what is committed stands.
         drop(Self::carry_out(this, effects));
-        let (due, sweep) = this.database.transaction(|database| {
+        let (settlements, sweep) = this.database.transaction(|database| {
             Ok::<_, StoreError>((
-                principal::due_notices(database, now_ms)?,
+                principal::due_settlements(database, now_ms)?,
                 principal::take_timer(database, Timer::WatcherSweep, now_ms)?,
             ))
         })?;
+        if !settlements.is_empty() {
+            this.untold
+                .borrow_mut()
+                .extend(settlements.into_iter().rev());
+            Self::tell_soon(this);
+        }
         if sweep {
             this.sweep_watchers(now_ms)?;
         }

@@ -1,12 +1,13 @@
-// One JSON request to a server of the deployment's choice: the resident's push URL, or its model.
+// One JSON request to a server of the deployment's choice: the resident's push URL, its model, or a source.
 
 const DEADLINE = Symbol("deadline");
 
 /**
  * Posts text and resolves to `[status, text]`, or to a string that says what failed; "deadline" where the time ran out.
- * A redirect is not followed: what is sent is for that server alone.
+ * A redirect is not followed: what is sent is for that server alone. With a service binding, the Worker behind it is
+ * asked, and no network.
  */
-export async function post(url, headerLines, body, maxBytes, deadlineMs) {
+export async function post(url, headerLines, body, maxBytes, deadlineMs, service) {
   let timer;
   const deadline = new Promise((resolve) => {
     timer = setTimeout(resolve, deadlineMs, DEADLINE);
@@ -16,7 +17,8 @@ export async function post(url, headerLines, body, maxBytes, deadlineMs) {
       .split("\n")
       .filter((line) => line !== "")
       .map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1)]);
-    const response = await Promise.race([fetch(url, { method: "POST", headers, body, redirect: "manual" }), deadline]);
+    const request = new Request(url, { method: "POST", headers, body, redirect: "manual" });
+    const response = await Promise.race([service ? service.fetch(request) : fetch(request), deadline]);
     if (response === DEADLINE) return "deadline";
     return await answer(response, maxBytes, deadline);
   } catch (error) {

@@ -6,6 +6,7 @@ use wasm_bindgen::prelude::*;
 
 use super::promise::settled;
 use super::response::header_lines;
+use super::service::Service;
 
 #[wasm_bindgen(module = "/src/runtime/post.js")]
 extern "C" {
@@ -16,6 +17,7 @@ extern "C" {
         body: &str,
         max_bytes: u32,
         deadline_ms: u32,
+        service: Option<&Service>,
     ) -> Promise;
 }
 
@@ -50,10 +52,43 @@ pub async fn post(
     max_bytes: u32,
     deadline_ms: u32,
 ) -> Result<Posted, PostError> {
+    ask(None, url, headers, body, max_bytes, deadline_ms).await
+}
+
+/// The same, asked of the Worker behind a service binding.
+///
+/// # Errors
+/// [`PostError`].
+pub async fn post_to(
+    service: &Service,
+    url: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+    max_bytes: u32,
+    deadline_ms: u32,
+) -> Result<Posted, PostError> {
+    ask(Some(service), url, headers, body, max_bytes, deadline_ms).await
+}
+
+async fn ask(
+    service: Option<&Service>,
+    url: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+    max_bytes: u32,
+    deadline_ms: u32,
+) -> Result<Posted, PostError> {
     let lines = header_lines(headers);
-    let answer = settled(&post_text(url, &lines, body, max_bytes, deadline_ms))
-        .await
-        .map_err(|_| PostError::Failed("abandoned".to_owned()))?;
+    let answer = settled(&post_text(
+        url,
+        &lines,
+        body,
+        max_bytes,
+        deadline_ms,
+        service,
+    ))
+    .await
+    .map_err(|_| PostError::Failed("abandoned".to_owned()))?;
     match answer.dyn_into::<Array>() {
         Ok(parts) => Ok(Posted {
             #[expect(

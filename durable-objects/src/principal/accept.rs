@@ -299,10 +299,7 @@ impl<S: Store> Principal<'_, S> {
             "UPDATE contexts SET last_event_ms = max(last_event_ms, ?2) WHERE context_id = ?1",
             &[(&task.context_id).into(), self.environment.now_ms.into()],
         )?;
-        self.transition(task,
-            TaskState::Submitted,
-            None,
-        )?;
+        self.transition(task, TaskState::Submitted, None)?;
         Ok(())
     }
 

@@ -20,11 +20,7 @@ impl<S: Store> Principal<'_, S> {
         // The token goes first: whatever the turn still tries is fenced off by this commit, before its queue hears.
         task.turn_id = None;
         let granted_by = task.turn_resident.take();
-        self.transition(
-&mut task,
-            TaskState::Canceled,
-            None,
-        )?;
+        self.transition(&mut task, TaskState::Canceled, None)?;
         self.record(
             Kind::Canceled,
             Some(&task.task_id),

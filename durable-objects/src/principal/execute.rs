@@ -255,11 +255,7 @@ impl<S: Store> Principal<'_, S> {
             }
             task.turn_id = None;
         }
-        self.transition(
-task,
-            next,
-            message,
-        )?;
+        self.transition(task, next, message)?;
         Ok(())
     }
 
@@ -267,11 +263,7 @@ task,
         let message = self.agent_message(task, json!([{ "text": FAILED }]), None);
         task.append_message(self.store, &message)?;
         task.turn_id = None;
-        self.transition(
-task,
-            TaskState::Failed,
-            Some(message),
-        )?;
+        self.transition(task, TaskState::Failed, Some(message))?;
         self.record(
             Kind::Unhealthy,
             Some(&task.task_id),

@@ -219,8 +219,11 @@ pub fn watch<S: Store>(
 ///
 /// # Errors
 /// A fault of the store.
-pub fn due_notices<S: Store>(store: &S, now_ms: i64) -> Result<Vec<OwedNotice>, StoreError> {
-    outbox::due(store, now_ms)
+pub fn due_notices<'a, S: Store>(
+    store: &'a S,
+    environment: Environment<'a>,
+) -> Result<(Vec<OwedNotice>, Effects), CoreError> {
+    run(store, environment, ("", ""), Principal::due_notices)
 }
 
 /// A queue has answered: these notices are done, and what it could not keep is recorded as `WAKE_FAILED`.

@@ -113,34 +113,54 @@ impl<S: Store> Principal<'_, S> {
         }
         Ok(())
     }
-}
 
-/// The notices that are due, oldest first. Each is postponed, for the case that the queue does not answer.
-pub(super) fn due<S: Store>(store: &S, now_ms: i64) -> Result<Vec<OwedNotice>, StoreError> {
-    let rows = store.query(
-        "SELECT outbox_id, resident, notice, attempts FROM outbox WHERE due_ms <= ?1 \
-         ORDER BY outbox_id LIMIT ?2",
-        &[now_ms.into(), MAX_BATCH.into()],
-    )?;
-    let mut due = Vec::with_capacity(rows.len());
-    for mut row in rows {
-        let (outbox_id, resident, notice) = (row.integer()?, row.text()?, row.text()?);
-        let attempts = row.integer()?;
-        let notice =
-            serde_json::from_str(&notice).map_err(|_| StoreError::Corrupt { what: "notice" })?;
-        let shift = u32::try_from(attempts.clamp(0, 5)).unwrap_or(5);
-        let pause_ms = OUTBOX_RETRY_MS
-            .saturating_mul(1_i64 << shift)
-            .min(MAX_RETRY_MS);
-        store.execute(
-            "UPDATE outbox SET due_ms = ?2, attempts = attempts + 1 WHERE outbox_id = ?1",
-            &[outbox_id.into(), now_ms.saturating_add(pause_ms).into()],
+    /// The notices that are due, oldest first. Each is postponed, for the case that the queue does not answer. One that
+    /// can't be read any more is set aside, so that it holds up no other.
+    pub(super) fn due_notices(&mut self) -> Result<Vec<OwedNotice>, CoreError> {
+        let now_ms = self.environment.now_ms;
+        let rows = self.store.query(
+            "SELECT outbox_id, resident, notice, attempts FROM outbox WHERE due_ms <= ?1 \
+             ORDER BY due_ms LIMIT ?2",
+            &[now_ms.into(), MAX_BATCH.into()],
         )?;
-        due.push(OwedNotice {
-            outbox_id,
-            resident,
-            notice,
-        });
+        let mut due = Vec::with_capacity(rows.len());
+        for mut row in rows {
+            let (outbox_id, resident, notice) = (row.integer()?, row.text()?, row.text()?);
+            let attempts = row.integer()?;
+            let Ok(notice) = serde_json::from_str(&notice) else {
+                self.set_aside(outbox_id)?;
+                continue;
+            };
+            let shift = u32::try_from(attempts.clamp(0, 5)).unwrap_or(5);
+            let pause_ms = OUTBOX_RETRY_MS
+                .saturating_mul(1_i64 << shift)
+                .min(MAX_RETRY_MS);
+            self.store.execute(
+                "UPDATE outbox SET due_ms = ?2, attempts = attempts + 1 WHERE outbox_id = ?1",
+                &[outbox_id.into(), now_ms.saturating_add(pause_ms).into()],
+            )?;
+            due.push(OwedNotice {
+                outbox_id,
+                resident,
+                notice,
+            });
+        }
+        due.sort_by_key(|owed| owed.outbox_id);
+        Ok(due)
     }
-    Ok(due)
+
+    fn set_aside(&mut self, outbox_id: i64) -> Result<(), StoreError> {
+        self.store.execute(
+            "DELETE FROM outbox WHERE outbox_id = ?1",
+            &[outbox_id.into()],
+        )?;
+        self.record_about(
+            Kind::Quarantined,
+            None,
+            None,
+            Some("a notice can't be read"),
+        )?;
+        self.effects.log.push(LogEvent::new("notice_quarantined"));
+        Ok(())
+    }
 }

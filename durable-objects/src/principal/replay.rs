@@ -50,7 +50,10 @@ impl<S: Store> Principal<'_, S> {
             let (task_id, activation_id, wake_state) =
                 (row.text()?, row.integer()?, row.integer()?);
             // Done, though its task is not settled: an executor is at work on it.
-            if wake_state == WakeState::Failed.code() || wake_state == WakeState::Done.code() {
+            let is_open = [WakeState::Queued, WakeState::Woken, WakeState::Parked]
+                .iter()
+                .any(|open| open.code() == wake_state);
+            if !is_open {
                 continue;
             }
             if wake_state == WakeState::Parked.code() {

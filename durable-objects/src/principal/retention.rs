@@ -232,7 +232,12 @@ impl<S: Store> Principal<'_, S> {
         Ok(row
             .optional_integer()?
             // One more, since what is exactly 30 days old is still kept.
-            .map(|at_ms| at_ms.saturating_add(RETENTION_MS).saturating_add(1).max(earliest_ms)))
+            .map(|at_ms| {
+                at_ms
+                    .saturating_add(RETENTION_MS)
+                    .saturating_add(1)
+                    .max(earliest_ms)
+            }))
     }
 }
 

@@ -29,19 +29,8 @@ const MAX_BATCH: i64 = 32;
 const COLUMNS: &str = "settlement_id, principal, settlements.source, settlements.task_id, context_id, settlements.state, at_ms";
 
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Settlement {
-    settlement_id: i64,
-    task_id: String,
-    context_id: String,
-    source: String,
-    state: &'static str,
-    settled_at: String,
-}
-
-#[derive(Serialize)]
 struct Page {
-    settlements: Vec<Settlement>,
+    settlements: Vec<OwedSettlement>,
     next: i64,
 }
 
@@ -107,18 +96,7 @@ impl<S: Store> Principal<'_, S> {
             ),
             &[source.into(), after.into(), page_size.into()],
         )?;
-        let mut settlements = Vec::with_capacity(rows.len());
-        for row in rows {
-            let owed = read(row)?;
-            settlements.push(Settlement {
-                settlement_id: owed.settlement_id,
-                task_id: owed.task_id,
-                context_id: owed.context_id,
-                source: owed.source,
-                state: owed.state,
-                settled_at: owed.settled_at,
-            });
-        }
+        let settlements = rows.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
         let next = settlements
             .last()
             .map_or(after, |settlement| settlement.settlement_id);

@@ -79,11 +79,7 @@ impl<S: Store> Principal<'_, S> {
             Tool::ReportProgress { note } => {
                 // For whoever watches now: it is the status's message, and not kept as history.
                 let message = self.agent_message(&task, json!([{ "text": note }]), None);
-                self.transition(
-task,
-                    TaskState::Working,
-                    Some(message),
-                )?;
+                self.transition(&mut task, TaskState::Working, Some(message))?;
                 Ok(ToolReply::State(state::as_wire(&task.state).to_owned()))
             }
             Tool::RecordOutput(output) => {
@@ -112,11 +108,7 @@ task,
         if let Some(message) = &message {
             task.append_message(self.store, message)?;
         }
-        self.transition(
-task,
-            next,
-            message,
-        )?;
+        self.transition(task, next, message)?;
         Ok(ToolReply::State(state::as_wire(&task.state).to_owned()))
     }
 

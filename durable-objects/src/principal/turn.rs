@@ -35,6 +35,8 @@ pub(super) enum WakeState {
     Parked,
     /// Never offered again.
     Failed,
+    /// Its records can't be read any more.
+    Quarantined,
 }
 
 impl WakeState {
@@ -45,6 +47,7 @@ impl WakeState {
             Self::Done => 2,
             Self::Parked => 3,
             Self::Failed => 4,
+            Self::Quarantined => 5,
         }
     }
 }
@@ -58,11 +61,16 @@ struct Claim {
 impl<S: Store> Principal<'_, S> {
     /// Moves the task to WORKING under the turn and records WOKEN, unless nothing is owed for the activation any more.
     pub(super) fn grant(&mut self, command: &Grant) -> Result<GrantReply, CoreError> {
-        let Some(mut task) = Task::find(self.store, &command.task_id)? else {
-            return Ok(GrantReply::Stale);
-        };
         let Some(claim) = self.read_claim(command.activation_id)? else {
             return Ok(GrantReply::Stale);
+        };
+        let mut task = match Task::find(self.store, &command.task_id) {
+            Ok(Some(task)) => task,
+            Ok(None) => return self.quarantine(command, "its task is gone"),
+            Err(StoreError::Corrupt { .. } | StoreError::Shape { .. }) => {
+                return self.quarantine(command, "its task can't be read");
+            }
+            Err(error) => return Err(error.into()),
         };
         if task.turn_id.as_deref() == Some(&command.turn_id) {
             return Ok(granted(
@@ -99,11 +107,7 @@ impl<S: Store> Principal<'_, S> {
         if task.state == TaskState::Working {
             self.store_token(&task)?;
         } else {
-            self.transition(
-&mut task,
-                TaskState::Working,
-                None,
-            )?;
+            self.transition(&mut task, TaskState::Working, None)?;
         }
         self.record(
             Kind::Woken,
@@ -112,6 +116,29 @@ impl<S: Store> Principal<'_, S> {
             Some(&command.turn_id),
         )?;
         Ok(granted(&task, deliveries.saturating_add(claim.failures)))
+    }
+
+    /// Sets an activation aside whose records can't be read any more, so that it stands in no other's way.
+    fn quarantine(&mut self, command: &Grant, why: &str) -> Result<GrantReply, CoreError> {
+        let newly = self.store.first(
+            "UPDATE claims SET wake_state = ?2 WHERE activation_id = ?1 AND wake_state <> ?2 RETURNING 1",
+            &[
+                command.activation_id.into(),
+                WakeState::Quarantined.code().into(),
+            ],
+        )?;
+        if newly.is_some() {
+            self.record(
+                Kind::Quarantined,
+                Some(&command.task_id),
+                command.activation_id,
+                Some(why),
+            )?;
+            self.effects
+                .log
+                .push(LogEvent::new("claim_quarantined").with("task_id", &command.task_id));
+        }
+        Ok(GrantReply::Stale)
     }
 
     /// Whether the asking queue is the one that serves this principal now.

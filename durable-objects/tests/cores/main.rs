@@ -22,6 +22,7 @@ mod idempotency;
 mod lists;
 mod migrations;
 mod moves;
+mod native;
 mod outbox;
 mod pushes;
 mod queue_bounds;

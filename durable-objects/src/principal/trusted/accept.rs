@@ -167,7 +167,11 @@ impl<S: Store> Principal<'_, S> {
     }
 }
 
-fn accepted(activation_id: i64, task: &Task, disposition: &'static str) -> Result<JsonText, CoreError> {
+fn accepted(
+    activation_id: i64,
+    task: &Task,
+    disposition: &'static str,
+) -> Result<JsonText, CoreError> {
     answer(&Acceptance {
         activation_id: activation_id.to_string(),
         task_id: &task.task_id,

@@ -54,7 +54,11 @@ impl<S: Store> Principal<'_, S> {
             .violating("source", "must have declared REPLY_ANCHOR")
             .into());
         }
-        if !self.keep_anchor(&anchor.source, &anchor.provider_response_id, &anchor.task_id)? {
+        if !self.keep_anchor(
+            &anchor.source,
+            &anchor.provider_response_id,
+            &anchor.task_id,
+        )? {
             return Err(A2aError::new(
                 Reason::AnchorTaken,
                 "this response was recorded for another task: an anchor never moves",

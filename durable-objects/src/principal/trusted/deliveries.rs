@@ -54,10 +54,15 @@ impl State {
     }
 
     fn from_code(code: i64) -> Result<Self, StoreError> {
-        [Self::Sending, Self::Delivered, Self::Failed, Self::Ambiguous]
-            .into_iter()
-            .find(|state| state.code() == code)
-            .ok_or(StoreError::Corrupt { what: "delivery" })
+        [
+            Self::Sending,
+            Self::Delivered,
+            Self::Failed,
+            Self::Ambiguous,
+        ]
+        .into_iter()
+        .find(|state| state.code() == code)
+        .ok_or(StoreError::Corrupt { what: "delivery" })
     }
 }
 
@@ -364,7 +369,8 @@ fn settled(delivery: &Delivery, disposition: Option<&'static str>) -> Result<Jso
 }
 
 fn not_held(why: &'static str) -> A2aError {
-    A2aError::new(Reason::DeliveryNotHeld, why).violating("attempt", "must be the one that is under way")
+    A2aError::new(Reason::DeliveryNotHeld, why)
+        .violating("attempt", "must be the one that is under way")
 }
 
 fn settled_before(delivery: &Delivery) -> A2aError {

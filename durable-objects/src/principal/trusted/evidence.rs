@@ -102,7 +102,10 @@ impl<S: Store> Principal<'_, S> {
             last_looked_at
         };
         answer(&Page {
-            evidence: rows.into_iter().map(|looked_at| looked_at.evidence).collect(),
+            evidence: rows
+                .into_iter()
+                .map(|looked_at| looked_at.evidence)
+                .collect(),
             next_page_token: next.map(|id| id.to_string()).unwrap_or_default(),
         })
     }
@@ -172,5 +175,7 @@ fn is_wanted(looked_at: &LookedAt, query: &EvidenceQuery) -> bool {
         .as_ref()
         .is_none_or(|kind| looked_at.evidence.kind == *kind)
         && query.from_ms.is_none_or(|from| looked_at.at_ms >= from)
-        && query.before_ms.is_none_or(|before| looked_at.at_ms < before)
+        && query
+            .before_ms
+            .is_none_or(|before| looked_at.at_ms < before)
 }

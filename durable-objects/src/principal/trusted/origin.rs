@@ -95,9 +95,8 @@ impl<S: Store> Principal<'_, S> {
             Some(task_id) => Task::find(self.store, &task_id)?,
             None => None,
         };
-        let live = task.filter(|task| {
-            task.state == a2a::TaskState::Working && task.turn_resident.is_some()
-        });
+        let live = task
+            .filter(|task| task.state == a2a::TaskState::Working && task.turn_resident.is_some());
         let Some(task) = live else {
             return Err(A2aError::new(
                 Reason::LocatorNotActive,
@@ -122,8 +121,7 @@ impl<S: Store> Principal<'_, S> {
             .source_of(task_id)?
             .filter(|source| any_source || source != accept::A2A)
             .ok_or_else(|| A2aError::task_not_found(task_id))?;
-        let task =
-            Task::find(self.store, task_id)?.ok_or(StoreError::Corrupt { what: "task" })?;
+        let task = Task::find(self.store, task_id)?.ok_or(StoreError::Corrupt { what: "task" })?;
         answer(&NativeTask {
             terminal: state::is_terminal(&task.state),
             origin: self.origin(task_id)?,
@@ -133,7 +131,10 @@ impl<S: Store> Principal<'_, S> {
     }
 
     /// The source of a task, if the principal has it.
-    pub(in crate::principal) fn source_of(&self, task_id: &str) -> Result<Option<String>, StoreError> {
+    pub(in crate::principal) fn source_of(
+        &self,
+        task_id: &str,
+    ) -> Result<Option<String>, StoreError> {
         self.store
             .first(
                 "SELECT source FROM tasks WHERE task_id = ?1",

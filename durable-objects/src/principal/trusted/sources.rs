@@ -79,10 +79,7 @@ impl<S: Store> Principal<'_, S> {
     /// only after acceptance*).
     pub(super) fn advance(&self, checkpoint: &Checkpoint) -> Result<JsonText, CoreError> {
         for (index, dedupe_key) in checkpoint.covers.iter().enumerate() {
-            if self
-                .prior_claim(&checkpoint.source, dedupe_key)?
-                .is_none()
-            {
+            if self.prior_claim(&checkpoint.source, dedupe_key)?.is_none() {
                 return Err(A2aError::new(
                     Reason::CheckpointAhead,
                     "the checkpoint passes an event that was not accepted: hand it over first",

@@ -30,7 +30,7 @@ use durable_objects::commands::wake_queue::{
     Admission, Assign, CallTool, End, Heartbeat, HeartbeatReply, Notify, Take, Turn, TurnAuthority,
     WakeQueueCommand,
 };
-use durable_objects::effects::OwedNotice;
+use durable_objects::effects::{OwedNotice, OwedSettlement};
 use durable_objects::environment::Environment;
 use durable_objects::error::CoreError;
 use durable_objects::principal;
@@ -101,6 +101,10 @@ pub struct World {
     pub lost_frames: u32,
     /// For a test of the tests: no notice leaves its outbox, which forgets it; and how many were lost.
     pub loses_notices: bool,
+    /// Sources take what they are told of at once.
+    pub tells_sources: bool,
+    /// What sources were told, in order.
+    pub settled: Vec<OwedSettlement>,
     pub lost_notices: u32,
     answers: BTreeMap<Ticket, Answer>,
     next_ticket: Ticket,
@@ -122,6 +126,8 @@ impl World {
             loses_frames: false,
             lost_frames: 0,
             loses_notices: false,
+            tells_sources: true,
+            settled: Vec::new(),
             lost_notices: 0,
             answers: BTreeMap::new(),
             next_ticket: 0,
@@ -179,6 +185,12 @@ impl World {
                     watcher.see(frame);
                 }
             }
+        }
+        for owed in effects.settlements {
+            if self.tells_sources {
+                principal::settlement_told(&object.store, owed.settlement_id).unwrap();
+            }
+            self.settled.push(owed);
         }
         self.deliver_notices(principal, effects.notices);
         Ok(reply)
@@ -414,10 +426,18 @@ impl World {
                         principal::fail_overdue_executions(store, Environment { now_ms, ids })
                     })
                     .unwrap();
-                let due = object
+                let ids = &mut self.ids;
+                let compacted = object
                     .store
-                    .transaction(|store| principal::due_notices(store, now_ms))
+                    .transaction(|store| principal::compact(store, Environment { now_ms, ids }));
+                compacted.unwrap();
+                let ids = &mut self.ids;
+                let (due, _) = object
+                    .store
+                    .transaction(|store| principal::due_notices(store, Environment { now_ms, ids }))
                     .unwrap();
+                let settlements = principal::due_settlements(&object.store, now_ms).unwrap();
+                self.settled.extend(settlements);
                 object.alarm_ms = principal::next_due_ms(&object.store).unwrap();
                 if std::mem::take(&mut self.dies_after_commit) {
                     self.reset(address);

@@ -1,0 +1,66 @@
+//! What can't be read any more stands in no other's way.
+
+use durable_objects::storage::Store;
+
+use super::event::event;
+use crate::support::World;
+use crate::support::ask::complete;
+
+#[test]
+fn a_claim_whose_task_can_t_be_read_is_quarantined_with_evidence_and_never_blocks_the_others() {
+    for poison in [
+        "UPDATE tasks SET state = 99 WHERE task_id = ?1",
+        "DELETE FROM tasks WHERE task_id = ?1",
+    ] {
+        let mut world = World::of(&["ann"]);
+        let poisoned = world.accept("ann", event("e1"))["taskId"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        let sound = world.accept("ann", event("e2"))["taskId"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        world.settle();
+        world.principals["ann"]
+            .store
+            .execute(poison, &[(&poisoned).into()])
+            .unwrap();
+        let turn = world.take();
+        assert_eq!(turn.task_id, sound);
+        assert_eq!(
+            world.evidence("ann", &poisoned),
+            ["ACCEPTED", "QUARANTINED"]
+        );
+        world.tool(&turn, complete("done"));
+        world.end(&turn);
+        // A restart of the resident offers it no more, and records nothing anew.
+        assert_eq!(world.try_take("s2").unwrap(), None);
+        assert_eq!(
+            world.evidence("ann", &poisoned),
+            ["ACCEPTED", "QUARANTINED"]
+        );
+    }
+}
+
+#[test]
+fn a_notice_that_can_t_be_read_holds_up_no_other() {
+    let mut world = World::of(&["ann"]);
+    world.dies_after_commit = true;
+    world.try_accept("ann", event("e1")).unwrap_err();
+    world.principals["ann"]
+        .store
+        .execute("UPDATE outbox SET notice = '{'", &[])
+        .unwrap();
+    world.dies_after_commit = true;
+    world.try_accept("ann", event("e2")).unwrap_err();
+    world.pass(2_000);
+    assert_eq!(world.count("ann", "outbox"), 0);
+    assert_eq!(world.queues["resident"].pending(), 1);
+    let set_aside = crate::support::peek::integer(
+        &world.principals["ann"].store,
+        "SELECT count(*) FROM evidence WHERE kind = 'QUARANTINED'",
+        &[],
+    );
+    assert_eq!(set_aside, 1);
+}
