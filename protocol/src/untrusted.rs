@@ -54,6 +54,8 @@ pub struct TaskView<'a> {
     pub accepted_output_modes: &'a [String],
     /// Tasks that the newest message refers to.
     pub reference_task_ids: &'a [String],
+    /// Where a native task's newest event came from: `name: value`, each.
+    pub origin: &'a [String],
     /// Bound of the text, in bytes; at least [`MIN_MAX_BYTES`] is used.
     pub max_bytes: usize,
 }
@@ -250,12 +252,13 @@ impl Block {
         fits
     }
 
-    /// What the caller wants of the answer, and refers to.
+    /// What the caller wants of the answer, what it refers to, and where its event came from.
     fn wishes(&mut self, task: &TaskView<'_>) {
         for (heading, entries) in [
             ("activated extensions:", task.extensions),
             ("accepted output modes:", task.accepted_output_modes),
             ("tasks referred to:", task.reference_task_ids),
+            ("where it came from:", task.origin),
         ] {
             if !entries.is_empty() {
                 self.heading(heading);

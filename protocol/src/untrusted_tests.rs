@@ -12,6 +12,7 @@ fn view<'a>(messages: &'a [Value], artifacts: &'a [Value]) -> TaskView<'a> {
         extensions: &[],
         accepted_output_modes: &[],
         reference_task_ids: &[],
+        origin: &[],
         max_bytes: MAX_BYTES,
     }
 }

@@ -14,6 +14,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::artifacts::Chunk;
 use super::task::{Task, artifacts, history};
+use super::trusted::Origin;
 use super::{Principal, read};
 use crate::commands::JsonText;
 use crate::commands::principal::{Output, Tool, ToolReply, UseTool, View};
@@ -215,12 +216,18 @@ impl<S: Store> Principal<'_, S> {
         let accepted_output_modes = self.accepted_output_modes(task)?;
         let messages = parse_all(&history(self.store, &task.task_id, None)?)?;
         let reference_task_ids = newest_references(&messages);
+        let origin = self.origin(&task.task_id)?;
         if structured {
-            let view = json!({
+            let mut view = json!({
                 "extensions": extensions,
                 "acceptedOutputModes": accepted_output_modes,
                 "referenceTaskIds": reference_task_ids,
             });
+            if let (Some(origin), Some(fields)) = (&origin, view.as_object_mut()) {
+                let origin = serde_json::to_value(origin)
+                    .map_err(|_| StoreError::Corrupt { what: "origin" })?;
+                fields.insert("origin".to_owned(), origin);
+            }
             return Ok(ToolReply::Structured {
                 task: JsonText::from_text(task.render(self.store, &View::default())?),
                 request: JsonText::from_text(view.to_string()),
@@ -236,6 +243,7 @@ impl<S: Store> Principal<'_, S> {
             extensions: &extensions,
             accepted_output_modes: &accepted_output_modes,
             reference_task_ids: &reference_task_ids,
+            origin: &origin.map(Origin::into_lines).unwrap_or_default(),
             max_bytes: untrusted::MAX_BYTES,
         })))
     }

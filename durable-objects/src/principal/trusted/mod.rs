@@ -12,6 +12,7 @@ mod origin;
 mod sources;
 
 pub use deliveries::HOLD_MS;
+pub(super) use origin::Origin;
 
 use serde::Serialize;
 

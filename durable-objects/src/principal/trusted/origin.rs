@@ -23,6 +23,7 @@ use crate::storage::{Store, StoreError};
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::principal) struct Origin {
+    source: String,
     provider_event_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     conversation_key: Option<String>,
@@ -33,6 +34,26 @@ pub(in crate::principal) struct Origin {
     display_url: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     evidence_locator: Option<String>,
+}
+
+impl Origin {
+    /// Each field as `name: value`, for the resident to read.
+    pub fn into_lines(self) -> Vec<String> {
+        let mut lines = vec![
+            format!("source: {}", self.source),
+            format!("event: {}", self.provider_event_id),
+            format!("received: {}", self.received_at),
+            format!("locator: {}", self.native_locator),
+        ];
+        for (name, value) in [
+            ("conversation", self.conversation_key),
+            ("URL", self.display_url),
+            ("evidence", self.evidence_locator),
+        ] {
+            lines.extend(value.map(|value| format!("{name}: {value}")));
+        }
+        lines
+    }
 }
 
 #[derive(Serialize)]
@@ -148,12 +169,13 @@ impl<S: Store> Principal<'_, S> {
     pub(in crate::principal) fn origin(&self, task_id: &str) -> Result<Option<Origin>, StoreError> {
         self.store
             .first(
-                "SELECT provider_event_id, conversation_key, native_locator, received_ms, content_digest, display_url, \
-                 evidence_locator FROM origins WHERE task_id = ?1 ORDER BY activation_id DESC LIMIT 1",
+                "SELECT source, provider_event_id, conversation_key, native_locator, received_ms, content_digest, \
+                 display_url, evidence_locator FROM origins WHERE task_id = ?1 ORDER BY activation_id DESC LIMIT 1",
                 &[task_id.into()],
             )?
             .map(|mut row| {
                 Ok(Origin {
+                    source: row.text()?,
                     provider_event_id: row.text()?,
                     conversation_key: row.optional_text()?,
                     native_locator: stored_json(row.text()?)?,
