@@ -4,6 +4,7 @@ mod anchors;
 mod deliveries;
 pub mod event;
 mod intake;
+mod model;
 mod operators;
 mod poison;
 mod retention;

@@ -37,6 +37,12 @@ impl Invariants {
         one_key_one_outcome(world)
     }
 
+    /// The state and status time in which a task was seen last, by number and in Unix milliseconds.
+    pub fn last_seen(&self, principal: &str, task_id: &str) -> Option<(i64, i64)> {
+        let seen = self.seen.get(&(principal.to_owned(), task_id.to_owned()))?;
+        Some((seen.state, seen.status_ms))
+    }
+
     /// The first invariant that does not hold, as a sentence that begins with its number.
     pub fn check(&mut self, world: &World) -> Result<(), String> {
         self.history_goes_on(world)?;
