@@ -17,7 +17,8 @@ use crate::config;
 use crate::objects::EXECUTOR_TIMEOUT_MS;
 use crate::runtime::env::{Env, Namespace};
 use crate::runtime::frames::{self, OpenError};
-use crate::runtime::object_call::{CallError, invoke};
+use crate::runtime::object_call::{Answer, CallError, invoke};
+use crate::runtime::response::JsText;
 use crate::runtime::sockets::WebSocket;
 
 const WATCH: &str = "/watch/";
@@ -72,7 +73,29 @@ impl Objects {
         decode(&self.principal_answer(principal, resident, command).await?)
     }
 
-    /// Asks a principal's object, and gives the text of its answer unread.
+    /// Asks a principal's object for what it answers as a response's body: `durable_objects::principal::answer` has which.
+    ///
+    /// # Errors
+    /// [`CallError`] where it gave no answer; inside, what it refused.
+    pub async fn principal_text<C>(
+        &self,
+        principal: &str,
+        resident: &str,
+        command: C,
+    ) -> Result<Result<JsText, A2aError>, CallError>
+    where
+        C: Call<Object = PrincipalCommand>,
+    {
+        match self.ask(principal, resident, command.into_object()).await? {
+            Answer::Text(text) => Ok(Ok(text)),
+            Answer::Bytes(refusal) => match decode::<()>(&refusal)? {
+                Err(error) => Ok(Err(error)),
+                Ok(()) => Err(CallError::unusable("bytes came in place of a text")),
+            },
+        }
+    }
+
+    /// Asks a principal's object, and gives the bytes of its answer unread.
     ///
     /// # Errors
     /// [`CallError`] where it gave none.
@@ -85,11 +108,19 @@ impl Objects {
     where
         C: Call<Object = PrincipalCommand>,
     {
+        bytes(self.ask(principal, resident, command.into_object()).await?)
+    }
+
+    async fn ask(
+        &self,
+        principal: &str,
+        resident: &str,
+        command: PrincipalCommand,
+    ) -> Result<Answer, CallError> {
         let objects = self
             .principals
             .as_ref()
             .ok_or_else(|| missing("PRINCIPAL"))?;
-        let command = command.into_object();
         let deadline_ms = match command {
             PrincipalCommand::Send(_) => self.send_deadline_ms,
             _ => self.deadline_ms,
@@ -122,7 +153,9 @@ impl Objects {
         let command = commands::encode(&command.into_object()).map_err(unusable)?;
         // A queue may have to ask a principal first, which has a deadline of its own.
         let deadline_ms = self.deadline_ms.saturating_mul(2);
-        decode(&invoke(objects, resident, &command, deadline_ms).await?)
+        decode(&bytes(
+            invoke(objects, resident, &command, deadline_ms).await?,
+        )?)
     }
 
     /// Opens a watch on a task of the principal.
@@ -191,18 +224,17 @@ fn decode<T: DeserializeOwned>(answer: &[u8]) -> Result<Result<T, A2aError>, Cal
     commands::answer(answer).map_err(unusable)
 }
 
-fn unusable(error: Unreadable) -> CallError {
-    CallError::Object {
-        retryable: false,
-        overloaded: false,
-        message: error.to_string(),
+fn bytes(answer: Answer) -> Result<Vec<u8>, CallError> {
+    match answer {
+        Answer::Bytes(bytes) => Ok(bytes),
+        Answer::Text(_) => Err(CallError::unusable("a text came in place of bytes")),
     }
 }
 
+fn unusable(error: Unreadable) -> CallError {
+    CallError::unusable(&error.to_string())
+}
+
 fn missing(binding: &str) -> CallError {
-    CallError::Object {
-        retryable: false,
-        overloaded: false,
-        message: format!("the binding {binding} is missing"),
-    }
+    CallError::unusable(&format!("the binding {binding} is missing"))
 }

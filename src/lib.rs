@@ -21,7 +21,7 @@ pub use objects::{PrincipalObject, WakeQueueObject};
 use runtime::env::Env;
 use runtime::promise::start;
 use runtime::request::Request;
-use runtime::response::{Response, respond};
+use runtime::response::{JsResponse, respond_now};
 use runtime::stream::ExecutionContext;
 
 /// Answers one request: with a response, or a promise of it where something must be waited for.
@@ -41,9 +41,9 @@ pub fn fetch(request: Request, env: Env, context: ExecutionContext) -> Result<Js
 /// # Errors
 /// Where the platform refuses to build it: a mistake of ours.
 #[wasm_bindgen(js_name = internalError)]
-pub fn internal_error() -> Result<Response, JsValue> {
+pub fn internal_error() -> Result<JsResponse, JsValue> {
     let headers = [("content-type", CONTENT_TYPE)];
-    respond(500, &headers, Some(&A2aError::internal().to_json()))
+    respond_now(500, &headers, &A2aError::internal().to_json())
 }
 
 /// Panics. Nothing routes here: tests call it from inside an object, to show that a panic is contained.

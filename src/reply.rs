@@ -10,7 +10,7 @@ use crate::router::Exchange;
 use crate::runtime::frames::OpenError;
 use crate::runtime::log;
 use crate::runtime::object_call::CallError;
-use crate::runtime::response::{Response, respond};
+use crate::runtime::response::{Body, JsResponse, Response, respond, respond_with_body};
 
 /// A request that gets an error for an answer.
 pub struct Failure {
@@ -102,44 +102,45 @@ impl From<JsValue> for Failure {
 /// to speak for.
 const STRICT_TRANSPORT_SECURITY: &str = "max-age=31536000";
 
-/// Gives an answer what all answers carry: the request's id, what browsers are told, and its line in the log.
+/// Builds an answer with what all answers carry: the request's id, what browsers are told, and its line in the log.
 ///
 /// # Errors
-/// Where the platform refuses a header: a mistake of ours.
+/// Where the platform refuses to build it: a mistake of ours.
 pub fn finish(
-    response: &Response,
+    response: Response,
     exchange: &Exchange<'_>,
     record: &RequestRecord,
-) -> Result<(), JsValue> {
+) -> Result<JsResponse, JsValue> {
     let (line, head) = (exchange.line, exchange.head);
     let mut headers = exchange
         .config
         .allowed_origins
         .headers(&line.path, head.page_origin.as_deref());
-    headers.push(("x-request-id", &record.request_id));
     headers.push(("x-content-type-options", "nosniff"));
     if line.is_secure() {
         headers.push(("strict-transport-security", STRICT_TRANSPORT_SECURITY));
     }
     let line = (exchange.config.logs_requests || record.status >= 500).then(|| record.line());
-    response.finish(&headers, line.as_deref())
+    response.finish(&headers, &record.request_id, line.as_deref())
 }
 
 /// What a handler gives.
 pub type Handled = Result<Response, Failure>;
 
 /// An answer of the A2A binding.
-pub fn a2a_json(headers: &[(&str, &str)], body: &str) -> Handled {
+#[must_use]
+pub fn a2a_json(headers: &[(&str, &str)], body: Body) -> Response {
     let mut all = vec![
         ("content-type", CONTENT_TYPE),
         ("cache-control", PRIVATE_CACHE_CONTROL),
     ];
     all.extend_from_slice(headers);
-    Ok(respond(200, &all, Some(body))?)
+    respond_with_body(200, &all, body)
 }
 
 /// An error as the contract shapes it.
-pub fn error(failure: &Failure) -> Result<Response, JsValue> {
+#[must_use]
+pub fn error(failure: &Failure) -> Response {
     let mut headers = vec![
         ("content-type", CONTENT_TYPE),
         ("cache-control", PRIVATE_CACHE_CONTROL),

@@ -33,7 +33,7 @@ use crate::runtime::env::Env;
 use crate::runtime::promise::caught;
 use crate::runtime::random;
 use crate::runtime::request::{Request, RequestHead, RequestLine};
-use crate::runtime::response::{Response, respond};
+use crate::runtime::response::{JsResponse, respond};
 use crate::runtime::stream::ExecutionContext;
 use crate::{a2a, resident};
 
@@ -117,7 +117,7 @@ pub async fn respond_to(
     request: &Request,
     env: &Env,
     context: &ExecutionContext,
-) -> Result<Response, JsValue> {
+) -> Result<JsResponse, JsValue> {
     let began_ms = clock::now_ms();
     let head = request.head();
     let exchange = Exchange {
@@ -140,13 +140,12 @@ pub async fn respond_to(
         Ok(response) => response,
         Err(failure) => {
             record.reason = Some(failure.error.reason);
-            reply::error(&failure)?
+            reply::error(&failure)
         }
     };
     record.status = response.status();
     record.ms = clock::now_ms().saturating_sub(began_ms);
-    reply::finish(&response, &exchange, &record)?;
-    Ok(response)
+    reply::finish(response, &exchange, &record)
 }
 
 /// The caller's id of the request where it has the form of an identifier, otherwise a new one.
@@ -207,7 +206,7 @@ fn options(exchange: &Exchange<'_>, methods: &str) -> Handled {
         methods,
     );
     headers.push(("allow", &allow));
-    Ok(respond(204, &headers, None)?)
+    Ok(respond(204, &headers, None))
 }
 
 fn public(exchange: &Exchange<'_>, operation: Operation) -> Handled {
@@ -221,7 +220,7 @@ fn public(exchange: &Exchange<'_>, operation: Operation) -> Handled {
                 ("cache-control", "no-store"),
             ],
             exchange.body_unless_head("{\"status\":\"ok\"}"),
-        )?),
+        )),
     }
 }
 

@@ -153,7 +153,8 @@ pub enum EntryProblem {
 }
 
 struct Entry {
-    token_sha256: [u8; 32],
+    /// In words: they are compared in an eighth of the steps that its bytes take.
+    token_sha256: [u64; 4],
     credential: Credential,
 }
 
@@ -197,7 +198,7 @@ impl Credentials {
             .ok_or(CredentialsError::Shape)?;
 
         let mut parsed: Vec<Entry> = Vec::with_capacity(entries.len());
-        let mut seen: HashMap<[u8; 32], usize> = HashMap::new();
+        let mut seen: HashMap<[u64; 4], usize> = HashMap::new();
         let mut residents: HashMap<String, (String, usize)> = HashMap::new();
         for (index, value) in entries.iter().enumerate() {
             let fail = |problem| CredentialsError::Entry { index, problem };
@@ -224,11 +225,17 @@ impl Credentials {
     /// Finds what a token stands for, in time that depends on the number of entries alone.
     #[must_use]
     pub fn authenticate(&self, token: &str) -> Option<&Credential> {
-        let presented = sha256(token);
+        let presented = words(&sha256(token));
         let mut found = u32::MAX;
         for (index, entry) in (0_u32..).zip(&self.entries) {
-            let equal = entry.token_sha256.ct_eq(&presented);
-            found.conditional_assign(&index, equal);
+            let different = entry
+                .token_sha256
+                .iter()
+                .zip(&presented)
+                .fold(0, |different, (of_entry, of_token)| {
+                    different | (of_entry ^ of_token)
+                });
+            found.conditional_assign(&index, different.ct_eq(&0));
         }
         self.entries
             .get(usize::try_from(found).ok()?)
@@ -261,6 +268,16 @@ impl Credentials {
             .filter(|name| seen.insert(*name))
             .collect()
     }
+}
+
+fn words(hash: &[u8; 32]) -> [u64; 4] {
+    let mut words = [0; 4];
+    for (word, bytes) in words.iter_mut().zip(hash.chunks_exact(8)) {
+        *word = bytes
+            .iter()
+            .fold(0, |word, byte| (word << 8) | u64::from(*byte));
+    }
+    words
 }
 
 fn parse_entry(value: &Value) -> Result<Entry, EntryProblem> {
@@ -299,7 +316,7 @@ fn parse_entry(value: &Value) -> Result<Entry, EntryProblem> {
     let resident = identifier(fields, "resident", EntryProblem::Resident)?
         .unwrap_or_else(|| DEFAULT_RESIDENT.to_owned());
     Ok(Entry {
-        token_sha256,
+        token_sha256: words(&token_sha256),
         credential: Credential {
             role,
             principal,

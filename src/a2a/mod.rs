@@ -10,8 +10,9 @@ pub mod tasks;
 use durable_objects::commands::principal::{Locator, View};
 use protocol::extensions::{Activated, Extension, HEADER};
 
-use crate::reply::{Failure, Handled, a2a_json};
+use crate::reply::{Failure, a2a_json};
 use crate::router::Exchange;
+use crate::runtime::response::{Body, Response};
 
 /// A request of an authenticated principal.
 pub struct A2aCall<'a> {
@@ -57,10 +58,8 @@ impl A2aCall<'_> {
     }
 
     /// A whole answer.
-    ///
-    /// # Errors
-    /// As [`a2a_json`].
-    pub fn answer(&self, body: &str) -> Handled {
+    #[must_use]
+    pub fn answer(&self, body: Body) -> Response {
         let headers = self.headers();
         let headers: Vec<_> = headers
             .iter()

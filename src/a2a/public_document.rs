@@ -67,10 +67,10 @@ impl PublicDocument {
             last_modified_ms,
         );
         if is_current {
-            return Ok(build(304, &validators, None)?);
+            return Ok(build(304, &validators, None));
         }
         let [cache_control, etag, last_modified] = validators;
         let headers = [("content-type", JSON), cache_control, etag, last_modified];
-        Ok(build(200, &headers, exchange.body_unless_head(&self.json))?)
+        Ok(build(200, &headers, exchange.body_unless_head(&self.json)))
     }
 }

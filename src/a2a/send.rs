@@ -1,14 +1,14 @@
 //! `message:send` (specification section 3.1.1).
 
-use durable_objects::commands::JsonText;
 use durable_objects::commands::principal::{GetTask, Send, SendReply, TaskReply, View, Watch};
+use durable_objects::commands::{JsonText, wrapped};
 use durable_objects::effects::FrameKind;
 use protocol::digest::message_digest;
 use protocol::error::{A2aError, Reason};
 use protocol::extensions::Extension;
 use protocol::http::check_content_type;
 use protocol::outfitter_task;
-use protocol::send::{Configuration, SendRequest};
+use protocol::send::SendRequest;
 
 use super::A2aCall;
 use crate::calls;
@@ -16,6 +16,7 @@ use crate::reply::{Failure, Handled};
 use crate::runtime::clock;
 use crate::runtime::frames::{Frames, Next, OpenError};
 use crate::runtime::log;
+use crate::runtime::response::Body;
 use crate::runtime::timer;
 
 /// The pause before a watch that broke is opened again, in milliseconds.
@@ -26,18 +27,23 @@ const REOPEN_MS: u32 = 200;
 /// # Errors
 /// What the contract refuses, in its shape.
 pub async fn send(call: &A2aCall<'_>) -> Handled {
-    let (reply, configuration) = accept(call, Follow::UntilSettled).await?;
-    match reply {
-        SendReply::Message(message) => call.answer(&wrapped("message", &message)),
-        SendReply::Task(task) if task.settled || configuration.return_immediately => {
-            call.answer(&wrapped("task", &task.task))
-        }
-        SendReply::Task(task) => {
-            let view = call.view(configuration.history_length)?;
-            let settled = wait(call, &task, &view).await?;
-            call.answer(&settled)
-        }
+    let command = read(call, Follow::UntilSettled).await?;
+    let objects = &call.exchange.objects;
+    if command.max_watchers.is_none() {
+        let answer = objects
+            .principal_text(call.principal, call.resident, command)
+            .await??;
+        return Ok(call.answer(Body::Passed(answer)));
     }
+    let view = command.view.clone();
+    let reply = objects
+        .principal(call.principal, call.resident, command)
+        .await??;
+    let answer = match reply {
+        SendReply::Task(task) if !task.settled => wait(call, &task, &view).await?,
+        settled => settled.into_body(),
+    };
+    Ok(call.answer(Body::Text(answer)))
 }
 
 /// What follows once a message is accepted.
@@ -49,15 +55,11 @@ pub enum Follow {
     Stream,
 }
 
-/// Reads, validates and accepts the request's message. Where a watcher is to follow and none fits any more, it is refused
-/// before it is accepted.
+/// Reads and validates the request's message. Where a watcher is to follow and none fits any more, it will be refused.
 ///
 /// # Errors
 /// What the contract refuses, in its shape.
-pub async fn accept(
-    call: &A2aCall<'_>,
-    follow: Follow,
-) -> Result<(SendReply, Configuration), Failure> {
+pub async fn read(call: &A2aCall<'_>, follow: Follow) -> Result<Send, Failure> {
     let exchange = call.exchange;
     let body = exchange.body().await?;
     check_content_type(
@@ -82,23 +84,18 @@ pub async fn accept(
             A2aError::internal()
         })?;
     let watches = follow == Follow::Stream || !configuration.return_immediately;
-    let command = Send {
+    Ok(Send {
         message_id: message.message_id,
         digest,
         message: stored,
         context_id,
         task_id,
-        accepted_output_modes: configuration.accepted_output_modes.clone(),
+        accepted_output_modes: configuration.accepted_output_modes,
         extensions: call.activated,
         max_open_tasks: exchange.config.max_open_tasks,
         max_watchers: watches.then_some(exchange.config.max_watchers),
         view: call.view(configuration.history_length)?,
-    };
-    let reply = exchange
-        .objects
-        .principal(call.principal, call.resident, command)
-        .await??;
-    Ok((reply, configuration))
+    })
 }
 
 /// Checks the extension's metadata, which a client that activated it may send with the message or the request.
@@ -184,23 +181,11 @@ async fn current(call: &A2aCall<'_>, task: &TaskReply, view: &View) -> Result<St
     let reply = call
         .exchange
         .objects
-        .principal(call.principal, call.resident, command)
+        .principal_text(call.principal, call.resident, command)
         .await??;
-    Ok(wrapped("task", &reply.task))
+    Ok(wrapped("task", &reply.read()))
 }
 
 fn remaining_ms(deadline_ms: i64) -> u32 {
     u32::try_from(deadline_ms.saturating_sub(clock::now_ms())).unwrap_or(0)
-}
-
-/// `{"<field>": <json>}`.
-pub fn wrapped(field: &str, json: &JsonText) -> String {
-    let json = json.get();
-    let mut body = String::with_capacity(json.len().saturating_add(16));
-    body.push_str("{\"");
-    body.push_str(field);
-    body.push_str("\":");
-    body.push_str(json);
-    body.push('}');
-    body
 }

@@ -3,14 +3,15 @@
 //! Nothing is streamed before the first frame is at hand, so every refusal is a plain JSON error.
 
 use durable_objects::commands::principal::{SendReply, Watch};
+use durable_objects::commands::wrapped;
 use durable_objects::effects::FrameKind;
 use protocol::query::GetTaskQuery;
 use protocol::sse;
 
-use super::send::{Follow, accept, is_without_room, wrapped};
+use super::send::{Follow, is_without_room, read};
 use super::{A2aCall, tasks};
 use crate::reply::Handled;
-use crate::runtime::response::respond;
+use crate::runtime::response::{Response, respond};
 use crate::runtime::sockets::WebSocket;
 use crate::runtime::stream::{Event, respond_with_stream};
 
@@ -19,14 +20,20 @@ use crate::runtime::stream::{Event, respond_with_stream};
 /// # Errors
 /// What the contract refuses, in its shape.
 pub async fn send_streaming(call: &A2aCall<'_>) -> Handled {
-    let (reply, configuration) = accept(call, Follow::Stream).await?;
+    let command = read(call, Follow::Stream).await?;
+    let view = command.view.clone();
+    let reply = call
+        .exchange
+        .objects
+        .principal(call.principal, call.resident, command)
+        .await??;
     match reply {
-        SendReply::Message(message) => one_frame(call, &wrapped("message", &message)),
+        message @ SendReply::Message(_) => Ok(one_frame(call, &message.into_body())),
         SendReply::Task(task) => {
             let watch = Watch {
                 task_id: task.task_id.clone(),
                 subscribe: false,
-                view: call.view(configuration.history_length)?,
+                view,
                 max_watchers: call.exchange.config.max_watchers,
             };
             let opened = call.exchange.objects.watch(call.principal, &watch).await;
@@ -34,7 +41,7 @@ pub async fn send_streaming(call: &A2aCall<'_>) -> Handled {
                 Ok(socket) => stream(call, &watch, &socket),
                 // Others took the last places meanwhile. The message is accepted: the stream says so, and ends early.
                 Err(error) if is_without_room(&error) => {
-                    one_frame(call, &wrapped("task", &task.task))
+                    Ok(one_frame(call, &wrapped("task", task.task.get())))
                 }
                 Err(error) => Err(error.into()),
             }
@@ -43,7 +50,7 @@ pub async fn send_streaming(call: &A2aCall<'_>) -> Handled {
 }
 
 /// A stream of which all is known.
-fn one_frame(call: &A2aCall<'_>, json: &str) -> Handled {
+fn one_frame(call: &A2aCall<'_>, json: &str) -> Response {
     let headers = call.headers();
     let mut headers: Vec<_> = headers
         .iter()
@@ -51,7 +58,7 @@ fn one_frame(call: &A2aCall<'_>, json: &str) -> Handled {
         .collect();
     headers.push(("content-type", sse::CONTENT_TYPE));
     headers.push(("cache-control", protocol::http::STREAM_CACHE_CONTROL));
-    Ok(respond(200, &headers, Some(&sse::frame(json)))?)
+    respond(200, &headers, Some(&sse::frame(json)))
 }
 
 /// Streams a task that is not terminal until it is.
@@ -84,7 +91,7 @@ fn stream(call: &A2aCall<'_>, watch: &Watch, socket: &WebSocket) -> Handled {
         socket.close(1000, "");
         headers.push(("content-type", sse::CONTENT_TYPE));
         headers.push(("cache-control", protocol::http::STREAM_CACHE_CONTROL));
-        return Ok(respond(200, &headers, None)?);
+        return Ok(respond(200, &headers, None));
     }
     let until_terminal = watch.subscribe;
     respond_with_stream(

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::A2aCall;
 use crate::reply::Handled;
+use crate::runtime::response::Body;
 
 /// Reads one task.
 ///
@@ -24,9 +25,9 @@ pub async fn get(call: &A2aCall<'_>, task_id: &str) -> Handled {
     let reply = call
         .exchange
         .objects
-        .principal(call.principal, call.resident, command)
+        .principal_text(call.principal, call.resident, command)
         .await??;
-    call.answer(reply.task.get())
+    Ok(call.answer(Body::Passed(reply)))
 }
 
 /// Lists tasks, newest status first.
@@ -49,9 +50,9 @@ pub async fn list(call: &A2aCall<'_>) -> Handled {
     let reply = call
         .exchange
         .objects
-        .principal(call.principal, call.resident, command)
+        .principal_text(call.principal, call.resident, command)
         .await??;
-    call.answer(reply.page.get())
+    Ok(call.answer(Body::Passed(reply)))
 }
 
 /// Cancels a task.
@@ -67,9 +68,9 @@ pub async fn cancel(call: &A2aCall<'_>, task_id: &str) -> Handled {
     let reply = call
         .exchange
         .objects
-        .principal(call.principal, call.resident, command)
+        .principal_text(call.principal, call.resident, command)
         .await??;
-    call.answer(reply.task.get())
+    Ok(call.answer(Body::Passed(reply)))
 }
 
 /// Reads the body that `:cancel` and `:subscribe` may have: none, `{}`, or an object that repeats the id of the path.

@@ -146,7 +146,7 @@ impl Inner {
         let request = match this.in_transaction(|database, environment| {
             principal::begin_execution(database, environment, sender.scope(), &send)
         }) {
-            Ok(Begun::Answered(reply)) => return accepted(&reply),
+            Ok(Begun::Answered(reply)) => return answer_to(&send, reply),
             Ok(Begun::Ask(request)) => request,
             Err(error) => return answer(Err(error)),
         };
@@ -157,7 +157,7 @@ impl Inner {
         }
         drop(deciding);
         match outcome {
-            Ok(reply) => accepted(&reply),
+            Ok(reply) => answer_to(&send, reply),
             Err(error) => answer(Err(error)),
         }
     }
@@ -272,6 +272,14 @@ impl Inner {
 impl Sender {
     fn scope(&self) -> (&str, &str) {
         (&self.principal, &self.resident)
+    }
+}
+
+/// As [`principal::answer`] has it.
+fn answer_to(send: &Send, reply: SendReply) -> Result<JsValue, JsValue> {
+    match send.max_watchers {
+        None => Ok(JsValue::from_str(&reply.into_body())),
+        Some(_) => accepted(&reply),
     }
 }
 

@@ -9,7 +9,7 @@ use durable_objects::commands::principal::{PrincipalCall, PrincipalCommand, Send
 use durable_objects::commands::wake_queue::{Admission, Notify};
 use durable_objects::effects::{Effects, Frame, OwedNotice, OwedSettlement};
 use durable_objects::error::CoreError;
-use durable_objects::principal::{self, Begun, Timer};
+use durable_objects::principal::{self, Answer, Begun, Timer};
 use durable_objects::storage::{StoreError, Transactional, migrations};
 use js_sys::Promise;
 use protocol::error::{A2aError, Reason};
@@ -25,7 +25,7 @@ use crate::runtime::env::Env;
 use crate::runtime::log;
 use crate::runtime::promise::{promise, start};
 use crate::runtime::request::Request;
-use crate::runtime::response::{Response, respond};
+use crate::runtime::response::{JsResponse, respond_now};
 use crate::runtime::sockets::WebSocket;
 use crate::runtime::sql::Database;
 use crate::runtime::storage::ObjectState;
@@ -115,27 +115,31 @@ impl PrincipalObject {
             return start(async move { Inner::send_by_executor(inner, service, call).await });
         }
         let handle = |database: &Database| {
-            with_environment(|environment| principal::handle(database, environment, &call))
+            with_environment(|environment| principal::answer(database, environment, &call))
         };
         let outcome = if call.command.only_reads() {
             handle(&self.0.database)
         } else {
             self.0.database.transaction(handle)
         };
-        answer(match outcome {
-            Ok((reply, effects)) => {
+        match outcome {
+            Ok((Answer::Body(text), effects)) => {
                 Inner::carry_out(&self.0, effects)?;
-                Ok(reply)
+                Ok(JsValue::from_str(&text))
             }
-            Err(error) => Err(error),
-        })
+            Ok((Answer::Bytes(reply), effects)) => {
+                Inner::carry_out(&self.0, effects)?;
+                answer(Ok(reply))
+            }
+            Err(error) => answer(Err(error)),
+        }
     }
 
     /// A watcher's upgrade: the snapshot goes out in the step that lets the watcher in.
     ///
     /// # Errors
     /// A fault of ours, already logged.
-    pub fn fetch(&self, request: &Request) -> Result<Response, JsValue> {
+    pub fn fetch(&self, request: &Request) -> Result<JsResponse, JsValue> {
         let line = request.line();
         let watch: Watch =
             calls::watch_from_path(&line.path).ok_or_else(|| fault("watch_not_read", "path"))?;
@@ -362,16 +366,16 @@ impl Inner {
         self.watchers.set(self.watchers.get().saturating_sub(1));
     }
 
-    fn watch(&self, watch: &Watch) -> Result<Response, JsValue> {
+    fn watch(&self, watch: &Watch) -> Result<JsResponse, JsValue> {
         if !self.has_room(watch.max_watchers) {
             let error = too_many_watchers(watch.max_watchers);
-            return respond(error.http_status(), &[], Some(&calls::refusal_text(&error)));
+            return respond_now(error.http_status(), &[], &calls::refusal_text(&error));
         }
         let snapshot =
             match principal::watch(&self.database, &watch.task_id, &watch.view, watch.subscribe) {
                 Ok(snapshot) => snapshot,
                 Err(CoreError::Refused(error)) => {
-                    return respond(error.http_status(), &[], Some(&calls::refusal_text(&error)));
+                    return respond_now(error.http_status(), &[], &calls::refusal_text(&error));
                 }
                 Err(CoreError::Store(error)) => {
                     return Err(fault("storage_failed", &error.to_string()));

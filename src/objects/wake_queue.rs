@@ -34,7 +34,7 @@ use crate::runtime::object_call::CallError;
 use crate::runtime::promise::promise;
 use crate::runtime::random;
 use crate::runtime::request::Request;
-use crate::runtime::response::{Response, respond};
+use crate::runtime::response::{JsResponse, respond_now};
 use crate::runtime::sockets::WebSocket;
 use crate::runtime::sql::Database;
 use crate::runtime::storage::ObjectState;
@@ -140,10 +140,10 @@ impl WakeQueueObject {
     ///
     /// # Errors
     /// A fault of ours, already logged.
-    pub fn fetch(&self, request: &Request) -> Result<Response, JsValue> {
+    pub fn fetch(&self, request: &Request) -> Result<JsResponse, JsValue> {
         let line = request.line();
         let Some(bell) = calls::bell_from_path(&line.path) else {
-            return respond(404, &[], Some("no such bell"));
+            return respond_now(404, &[], "no such bell");
         };
         self.0.let_in(bell)
     }
@@ -390,7 +390,7 @@ impl Inner {
         }
     }
 
-    fn let_in(&self, bell: &str) -> Result<Response, JsValue> {
+    fn let_in(&self, bell: &str) -> Result<JsResponse, JsValue> {
         let now_ms = clock::now_ms();
         for socket in self.state.sockets(None) {
             let seen_ms = self.state.last_ping_ms(&socket).or_else(|| {

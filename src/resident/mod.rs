@@ -99,5 +99,5 @@ fn json(body: &str) -> Handled {
             ("cache-control", PRIVATE_CACHE_CONTROL),
         ],
         Some(body),
-    )?)
+    ))
 }

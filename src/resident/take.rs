@@ -32,7 +32,7 @@ pub async fn take(exchange: &Exchange<'_>, resident: &str) -> Handled {
     let wait_ms = body.number("waitMs", MAX_WAIT_MS, WAIT_MS)?;
     match wait(exchange, resident, &session, wait_ms, None).await? {
         Some(turn) => granted(&turn),
-        None => Ok(respond(204, &[("cache-control", "no-store")], None)?),
+        None => Ok(respond(204, &[("cache-control", "no-store")], None)),
     }
 }
 
@@ -81,7 +81,7 @@ pub async fn wait(
 /// Where the queue can't be reached.
 pub async fn watch(exchange: &Exchange<'_>, resident: &str) -> Handled {
     if exchange.is_head() {
-        return Ok(respond(200, &[("content-type", sse::CONTENT_TYPE)], None)?);
+        return Ok(respond(200, &[("content-type", sse::CONTENT_TYPE)], None));
     }
     let socket = exchange.objects.bell(resident, WAKE_BELL).await?;
     let notice = sse::frame("{\"wake\":{}}");

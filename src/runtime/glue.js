@@ -94,16 +94,22 @@ export function headersFrom(headerLines) {
   return headers;
 }
 
-/** A response with a UTF-8 body (undefined: none). The bytes are a view of Rust's memory, so they are copied. */
-export function respond(status, headers, body) {
-  return new Response(body?.slice(), { status, headers });
+/**
+ * A response with a text for a body (undefined: none), and the request's line in the log. `headers` may be kept for the
+ * next response: the request's id, which is no other's, is written over each time.
+ */
+export function respond(status, headers, requestId, body, logLine) {
+  if (logLine !== undefined) console.log(logLine);
+  if (requestId !== undefined) headers["x-request-id"] = requestId;
+  return new Response(body, { status, headers });
 }
 
 /** Adds headers to a response that is ready to go, in place of any of the same name, and logs the request's line. */
-export function finish(response, headerLines, logLine) {
+export function finish(response, headerLines, requestId, logLine) {
   if (logLine !== undefined) console.log(logLine);
   const { headers } = response;
   for (const [name, value] of Object.entries(headersFrom(headerLines))) headers.set(name, value);
+  headers.set("x-request-id", requestId);
 }
 
 /** A text binding; undefined where it is absent or something else. */

@@ -6,6 +6,7 @@ use wasm_bindgen::prelude::*;
 
 use super::env::Namespace;
 use super::promise::settled_by;
+use super::response::JsText;
 
 #[wasm_bindgen(module = "/src/runtime/glue.js")]
 extern "C" {
@@ -38,7 +39,25 @@ pub enum CallError {
     },
 }
 
+/// What an object answers.
+pub enum Answer {
+    /// Bytes, to be read.
+    Bytes(Vec<u8>),
+    /// Text, to be passed on.
+    Text(JsText),
+}
+
 impl CallError {
+    /// An answer that this build's objects do not give.
+    #[must_use]
+    pub fn unusable(message: &str) -> Self {
+        Self::Object {
+            retryable: false,
+            overloaded: false,
+            message: message.to_owned(),
+        }
+    }
+
     /// From the array that `failure` in `glue.js` makes.
     pub(super) fn from_js(error: &JsValue) -> Self {
         let Some(parts) = error.dyn_ref::<Array>() else {
@@ -68,17 +87,15 @@ pub async fn invoke(
     name: &str,
     command: &[u8],
     deadline_ms: u32,
-) -> Result<Vec<u8>, CallError> {
+) -> Result<Answer, CallError> {
     let answer = settled_by(|settled, slot| {
         invoke_object(objects, name, command, deadline_ms, settled, slot);
     });
     let answer = answer.await.map_err(|error| CallError::from_js(&error))?;
-    match answer.dyn_ref::<Uint8Array>() {
-        Some(bytes) => Ok(bytes.to_vec()),
-        None => Err(CallError::Object {
-            retryable: false,
-            overloaded: false,
-            message: "the answer is not bytes".to_owned(),
-        }),
+    if let Some(bytes) = answer.dyn_ref::<Uint8Array>() {
+        return Ok(Answer::Bytes(bytes.to_vec()));
     }
+    JsText::from_value(answer)
+        .map(Answer::Text)
+        .ok_or_else(|| CallError::unusable("the answer is neither bytes nor text"))
 }

@@ -5,7 +5,7 @@
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
 
-use super::response::Response;
+use super::response::JsResponse;
 use super::storage::ObjectState;
 
 /// What the Worker sends so as to be seen alive.
@@ -53,7 +53,7 @@ pub struct Accepted {
     /// The object's end. Frames may be sent at once.
     pub socket: WebSocket,
     /// The 101 answer to the upgrade.
-    pub response: Response,
+    pub response: JsResponse,
 }
 
 impl ObjectState {

@@ -7,7 +7,7 @@ use std::panic::AssertUnwindSafe;
 
 use wasm_bindgen::prelude::*;
 
-use super::response::{Response, header_lines};
+use super::response::{JsResponse, Response, header_lines};
 use super::sockets::{PING, WebSocket};
 
 #[wasm_bindgen(module = "/src/runtime/watch.js")]
@@ -21,7 +21,7 @@ extern "C" {
         comment: &str,
         event_of: JsValue,
         context: &ExecutionContext,
-    ) -> Result<Response, JsValue>;
+    ) -> Result<JsResponse, JsValue>;
 }
 
 #[wasm_bindgen]
@@ -83,4 +83,5 @@ pub fn respond_with_stream(
         shim.into_js_value(),
         context,
     )
+    .map(Response::Built)
 }

@@ -29,6 +29,24 @@ impl JsonText {
     pub fn get(&self) -> &str {
         &self.0
     }
+
+    /// The text.
+    #[must_use]
+    pub fn into_text(self) -> String {
+        self.0
+    }
+}
+
+/// `{"<field>": <json>}`.
+#[must_use]
+pub fn wrapped(field: &str, json: &str) -> String {
+    let mut body = String::with_capacity(json.len().saturating_add(16));
+    body.push_str("{\"");
+    body.push_str(field);
+    body.push_str("\":");
+    body.push_str(json);
+    body.push('}');
+    body
 }
 
 /// A call or an answer that is not what this build makes.

@@ -4,7 +4,7 @@ use protocol::extensions::Activated;
 use serde::{Deserialize, Serialize};
 
 use super::trusted::TrustedCommand;
-use super::{Call, JsonText};
+use super::{Call, JsonText, wrapped};
 
 /// A command and whose it is. The object is addressed by `principal`; it is repeated here so that what the object
 /// sends on names its origin.
@@ -102,7 +102,8 @@ pub struct Send {
     /// Tasks that are not terminal and that the principal may have at once.
     pub max_open_tasks: u32,
     /// Watchers that the principal may have open at once, where one is to follow this message: without room for it, a
-    /// message that is new is refused, and nothing is stored.
+    /// message that is new is refused, and nothing is stored. Where none follows, the object answers with the response's
+    /// body.
     pub max_watchers: Option<u32>,
     /// What the answer shows.
     pub view: View,
@@ -115,6 +116,17 @@ pub enum SendReply {
     Task(TaskReply),
     /// The direct message with which the activation was answered.
     Message(JsonText),
+}
+
+impl SendReply {
+    /// The body that answers a `message:send` (specification section 3.2.3).
+    #[must_use]
+    pub fn into_body(self) -> String {
+        match self {
+            Self::Task(reply) => wrapped("task", reply.task.get()),
+            Self::Message(message) => wrapped("message", message.get()),
+        }
+    }
 }
 
 /// A task as it is shown to its caller.

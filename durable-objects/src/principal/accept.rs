@@ -54,7 +54,7 @@ impl<S: Store> Principal<'_, S> {
             Some(_) => task.reply(self.store, &command.view)?,
             None => {
                 let message = addressed(command.message.get(), &task);
-                task.reply_when_new(self.store, &command.view, message)?
+                task.reply_when_new(self.store, &command.view, &message)?
             }
         };
         Ok(SendReply::Task(reply))

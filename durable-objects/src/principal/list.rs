@@ -166,7 +166,12 @@ impl<S: Store> Principal<'_, S> {
             let mut history = histories.remove(&task.task_id).unwrap_or_default();
             history.drain(..history.len().saturating_sub(shown));
             json.push_str(separator);
-            json.push_str(&task.render_with(self.store, view, &artifacts, &history)?);
+            json.push_str(&task.render_with(
+                self.store,
+                view,
+                &artifacts.join(","),
+                &history.join(","),
+            )?);
             separator = ",";
         }
         Ok(())

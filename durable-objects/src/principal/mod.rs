@@ -75,29 +75,76 @@ pub fn handle<'a, S: Store>(
     environment: Environment<'a>,
     call: &'a PrincipalCall,
 ) -> Result<(Vec<u8>, Effects), CoreError> {
-    let scope = Scope {
-        principal: &call.principal,
-        resident: &call.resident,
-    };
-    let mut principal = Principal {
-        store,
-        environment,
-        scope,
-        effects: Effects::default(),
-    };
-    let reply = match &call.command {
-        PrincipalCommand::Send(command) => encode(&principal.send(command)?),
-        PrincipalCommand::GetTask(command) => encode(&principal.get_task(command)?),
-        PrincipalCommand::ListTasks(command) => encode(&principal.list_tasks(command)?),
-        PrincipalCommand::CancelTask(command) => encode(&principal.cancel_task(command)?),
-        PrincipalCommand::Grant(command) => encode(&principal.grant(command)?),
-        PrincipalCommand::EndTurn(command) => encode(&principal.end_turn(command)?),
-        PrincipalCommand::UseTool(command) => encode(&principal.use_tool(command)?),
-        PrincipalCommand::Replay(command) => encode(&principal.replay(command)?),
-        PrincipalCommand::WakeFailed(command) => encode(&principal.fail_wake(command)?),
-        PrincipalCommand::Trusted(command) => encode(&principal.trusted(command)?),
-    }?;
+    let mut principal = Principal::of(store, environment, call);
+    let reply = principal.carry_out(&call.command)?;
     Ok((reply, principal.effects))
+}
+
+/// What the Worker gets for a call: as [`handle`], except that what is a response's body as it stands comes as that, so
+/// that nobody takes it apart on its way.
+///
+/// # Errors
+/// As [`handle`].
+pub fn answer<'a, S: Store>(
+    store: &'a S,
+    environment: Environment<'a>,
+    call: &'a PrincipalCall,
+) -> Result<(Answer, Effects), CoreError> {
+    let mut principal = Principal::of(store, environment, call);
+    let answer = match &call.command {
+        PrincipalCommand::Send(command) if command.max_watchers.is_none() => {
+            Answer::Body(principal.send(command)?.into_body())
+        }
+        PrincipalCommand::GetTask(command) => {
+            Answer::Body(principal.get_task(command)?.task.into_text())
+        }
+        PrincipalCommand::ListTasks(command) => {
+            Answer::Body(principal.list_tasks(command)?.page.into_text())
+        }
+        PrincipalCommand::CancelTask(command) => {
+            Answer::Body(principal.cancel_task(command)?.task.into_text())
+        }
+        command => Answer::Bytes(principal.carry_out(command)?),
+    };
+    Ok((answer, principal.effects))
+}
+
+/// An answer to the Worker.
+#[derive(Debug)]
+pub enum Answer {
+    /// The body of the response to the caller.
+    Body(String),
+    /// The bytes of an answer that carries the call's reply.
+    Bytes(Vec<u8>),
+}
+
+impl<'a, S: Store> Principal<'a, S> {
+    fn of(store: &'a S, environment: Environment<'a>, call: &'a PrincipalCall) -> Self {
+        Self {
+            store,
+            environment,
+            scope: Scope {
+                principal: &call.principal,
+                resident: &call.resident,
+            },
+            effects: Effects::default(),
+        }
+    }
+
+    fn carry_out(&mut self, command: &PrincipalCommand) -> Result<Vec<u8>, CoreError> {
+        match command {
+            PrincipalCommand::Send(command) => encode(&self.send(command)?),
+            PrincipalCommand::GetTask(command) => encode(&self.get_task(command)?),
+            PrincipalCommand::ListTasks(command) => encode(&self.list_tasks(command)?),
+            PrincipalCommand::CancelTask(command) => encode(&self.cancel_task(command)?),
+            PrincipalCommand::Grant(command) => encode(&self.grant(command)?),
+            PrincipalCommand::EndTurn(command) => encode(&self.end_turn(command)?),
+            PrincipalCommand::UseTool(command) => encode(&self.use_tool(command)?),
+            PrincipalCommand::Replay(command) => encode(&self.replay(command)?),
+            PrincipalCommand::WakeFailed(command) => encode(&self.fail_wake(command)?),
+            PrincipalCommand::Trusted(command) => encode(&self.trusted(command)?),
+        }
+    }
 }
 
 /// What an executor is to be asked about a message, if it is new and may be accepted. Changes nothing.

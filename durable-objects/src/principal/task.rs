@@ -212,18 +212,18 @@ impl Task {
         } else {
             history(store, &self.task_id, view.history_length)?
         };
-        self.render_with(store, view, &artifacts, &history)
+        self.render_with(store, view, &artifacts.join(","), &history.join(","))
     }
 
-    /// The same, from artifacts and messages that were already read.
+    /// The same, from artifacts and messages that were already read: the members of JSON arrays.
     pub fn render_with<S: Store>(
         &self,
         store: &S,
         view: &View,
-        artifacts: &[String],
-        history: &[String],
+        artifacts: &str,
+        history: &str,
     ) -> Result<String, StoreError> {
-        let content = artifacts.iter().chain(history).map(String::len).sum();
+        let content = artifacts.len().saturating_add(history.len());
         let mut json = String::with_capacity(512_usize.saturating_add(content));
         json.push_str("{\"id\":");
         push_string(&mut json, &self.task_id);
@@ -276,13 +276,13 @@ impl Task {
         &self,
         store: &S,
         view: &View,
-        message: String,
+        message: &str,
     ) -> Result<TaskReply, CoreError> {
         let history = match view.history_length {
-            Some(0) => Vec::new(),
-            _ => vec![message],
+            Some(0) => "",
+            _ => message,
         };
-        Ok(self.reply_of(self.render_with(store, view, &[], &history)?))
+        Ok(self.reply_of(self.render_with(store, view, "", history)?))
     }
 
     /// The reply that shows the task as it was rendered.
@@ -382,16 +382,12 @@ pub(super) fn push_string(json: &mut String, text: &str) {
     json.push_str(&serde_json::to_string(text).unwrap_or_else(|_| "null".to_owned()));
 }
 
-fn push_array(json: &mut String, key: &str, items: &[String]) {
-    if items.is_empty() {
+fn push_array(json: &mut String, key: &str, members: &str) {
+    if members.is_empty() {
         return;
     }
     json.push_str(key);
-    let mut separator = '[';
-    for item in items {
-        json.push(separator);
-        json.push_str(item);
-        separator = ',';
-    }
+    json.push('[');
+    json.push_str(members);
     json.push(']');
 }

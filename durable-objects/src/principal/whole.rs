@@ -1,18 +1,15 @@
-//! A task with everything that is shown of it, read in one statement: statements are what a read costs.
+//! A task with everything that is shown of it, read in one statement of one row: statements and rows are what a read
+//! costs.
 
-use super::task::{MAX_HISTORY, Task};
+use super::task::{MAX_HISTORY, Task, artifacts, history};
 use crate::commands::principal::View;
 use crate::storage::{Store, StoreError};
 
-/// What kind of row the statement gives.
-const TASK: i64 = 0;
-const ARTIFACT: i64 = 1;
-
-/// A task, its artifacts and its newest messages, oldest first, as JSON.
+/// A task, its artifacts and its newest messages, oldest first, each as the members of a JSON array.
 pub(super) struct Whole {
     task: Task,
-    artifacts: Vec<String>,
-    history: Vec<String>,
+    artifacts: Option<String>,
+    history: Option<String>,
 }
 
 impl Whole {
@@ -26,28 +23,32 @@ impl Whole {
             .history_length
             .map_or(MAX_HISTORY, i64::from)
             .min(MAX_HISTORY);
-        let rows = store.query(QUERY, &[task_id.into(), newest.into()])?;
-        let mut rows = rows.into_iter();
-        let Some(mut first) = rows.next() else {
+        match store.first(QUERY, &[task_id.into(), newest.into()]) {
+            Ok(None) => Ok(None),
+            Ok(Some(mut row)) => Ok(Some(Self {
+                artifacts: row.optional_text()?,
+                history: row.optional_text()?,
+                task: Task::from_row(row)?,
+            })),
+            // The platform may refuse a value over 2,000,000 bytes even where it is only read: such a task is put together
+            // here.
+            Err(_) => Self::in_parts(store, task_id, view),
+        }
+    }
+
+    fn in_parts<S: Store>(
+        store: &S,
+        task_id: &str,
+        view: &View,
+    ) -> Result<Option<Self>, StoreError> {
+        let Some(task) = Task::find(store, task_id)? else {
             return Ok(None);
         };
-        if first.integer()? != TASK {
-            return Ok(None);
-        }
-        let mut whole = Self {
-            task: Task::from_row(first)?,
-            artifacts: Vec::new(),
-            history: Vec::new(),
-        };
-        for mut row in rows {
-            let shown = match row.integer()? {
-                ARTIFACT => &mut whole.artifacts,
-                _ => &mut whole.history,
-            };
-            shown.push(row.text()?);
-        }
-        whole.history.reverse();
-        Ok(Some(whole))
+        Ok(Some(Self {
+            task,
+            artifacts: Some(artifacts(store, task_id)?.join(",")),
+            history: Some(history(store, task_id, view.history_length)?.join(",")),
+        }))
     }
 
     /// The task's row.
@@ -57,24 +58,27 @@ impl Whole {
 
     /// The A2A Task.
     pub fn render<S: Store>(&self, store: &S, view: &View) -> Result<String, StoreError> {
-        let artifacts = if view.without_artifacts {
-            &[][..]
-        } else {
-            &self.artifacts
-        };
-        self.task.render_with(store, view, artifacts, &self.history)
+        let artifacts = (!view.without_artifacts)
+            .then_some(self.artifacts.as_deref())
+            .flatten();
+        let history = self.history.as_deref();
+        self.task.render_with(
+            store,
+            view,
+            artifacts.unwrap_or_default(),
+            history.unwrap_or_default(),
+        )
     }
 }
 
-/// The task's row first, then its artifacts, then its messages from the newest on. Each part is in the order of its key.
+/// The artifacts, the newest messages and the task's row. Messages are numbered without a gap, so the newest are those
+/// from a number on, and every part is read in the order of its key.
 const QUERY: &str = concat!(
-    "SELECT 0, ",
+    "SELECT \
+     (SELECT group_concat(artifact) FROM \
+      (SELECT artifact FROM artifacts WHERE task_id = ?1 ORDER BY ordinal)), \
+     (SELECT group_concat(message) FROM \
+      (SELECT message FROM messages WHERE task_id = ?1 AND ordinal >= tasks.next_ordinal - ?2 ORDER BY ordinal)), ",
     columns!(),
-    " FROM tasks WHERE task_id = ?1 \
-     UNION ALL \
-     SELECT 1, artifact, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL \
-     FROM (SELECT artifact FROM artifacts WHERE task_id = ?1 ORDER BY ordinal) \
-     UNION ALL \
-     SELECT 2, message, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL \
-     FROM (SELECT message FROM messages WHERE task_id = ?1 ORDER BY ordinal DESC LIMIT ?2)"
+    " FROM tasks WHERE task_id = ?1"
 );
