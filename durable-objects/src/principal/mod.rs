@@ -14,6 +14,7 @@
 mod accept;
 mod artifacts;
 mod cancel;
+mod earliest;
 mod elicitation;
 mod evidence;
 mod execute;
@@ -362,10 +363,17 @@ impl Timer {
 /// # Errors
 /// A fault of the store.
 pub fn next_due_ms<S: Store>(store: &S) -> Result<Option<i64>, StoreError> {
-    let mut row = store
-        .first("SELECT min(due_ms) FROM (SELECT min(due_ms) AS due_ms FROM outbox UNION ALL SELECT min(due_ms) FROM settlements WHERE due_ms IS NOT NULL UNION ALL SELECT retention_ms FROM task_counts UNION ALL SELECT min(due_ms) FROM timers UNION ALL SELECT min(deadline_ms) FROM executions)", &[])?
-        .ok_or(StoreError::Corrupt { what: "timers" })?;
-    row.optional_integer()
+    earliest::earliest_ms(
+        store,
+        &[
+            "(SELECT min(due_ms) FROM outbox)",
+            "(SELECT min(due_ms) FROM settlements WHERE due_ms IS NOT NULL)",
+            "(SELECT retention_ms FROM task_counts)",
+            "(SELECT min(due_ms) FROM timers)",
+            "(SELECT min(deadline_ms) FROM executions)",
+        ],
+        &[],
+    )
 }
 
 fn encode(reply: &impl Serialize) -> Result<Vec<u8>, CoreError> {

@@ -5,6 +5,7 @@
 //! task is in it. Whatever belongs to a task that is not terminal stays, however old it is.
 
 use super::Principal;
+use super::earliest::earliest_ms;
 use crate::error::CoreError;
 use crate::storage::{Store, StoreError, Value};
 
@@ -210,33 +211,28 @@ impl<S: Store> Principal<'_, S> {
     /// When something will be past its time at the earliest; nothing where nothing is left. A task that is not terminal
     /// can be past its time 30 days from now, if it settles right away.
     fn next_look_ms(&self, oldest_evidence_ms: Option<i64>) -> Result<Option<i64>, StoreError> {
-        let mut row = self
-            .store
-            .first(
-                "SELECT min(at_ms) FROM ( \
-                 SELECT min(status_ms) AS at_ms FROM tasks WHERE state = 3 \
-                 UNION ALL SELECT min(status_ms) FROM tasks WHERE state = 4 \
-                 UNION ALL SELECT min(status_ms) FROM tasks WHERE state = 5 \
-                 UNION ALL SELECT min(status_ms) FROM tasks WHERE state = 7 \
-                 UNION ALL SELECT min(accepted_ms) FROM claims WHERE task_id IS NULL AND source <> '' \
-                 UNION ALL SELECT min(last_event_ms) FROM contexts WHERE tasks = 0 \
-                 UNION ALL SELECT ?1 \
-                 UNION ALL SELECT ?2 FROM task_counts WHERE state_1 + state_2 + state_6 + state_8 > 0)",
-                &[
-                    oldest_evidence_ms.into(),
-                    self.environment.now_ms.into(),
-                ],
-            )?
-            .ok_or(StoreError::Corrupt { what: "retention" })?;
-        let earliest_ms = self.environment.now_ms.saturating_add(MIN_PAUSE_MS);
-        Ok(row
-            .optional_integer()?
+        let oldest_ms = earliest_ms(
+            self.store,
+            &[
+                "(SELECT min(status_ms) FROM tasks WHERE state = 3)",
+                "(SELECT min(status_ms) FROM tasks WHERE state = 4)",
+                "(SELECT min(status_ms) FROM tasks WHERE state = 5)",
+                "(SELECT min(status_ms) FROM tasks WHERE state = 7)",
+                "(SELECT min(accepted_ms) FROM claims WHERE task_id IS NULL AND source <> '')",
+                "(SELECT min(last_event_ms) FROM contexts WHERE tasks = 0)",
+                "?1",
+                "(SELECT ?2 FROM task_counts WHERE state_1 + state_2 + state_6 + state_8 > 0)",
+            ],
+            &[oldest_evidence_ms.into(), self.environment.now_ms.into()],
+        )?;
+        let pause_ends_ms = self.environment.now_ms.saturating_add(MIN_PAUSE_MS);
+        Ok(oldest_ms
             // One more, since what is exactly 30 days old is still kept.
             .map(|at_ms| {
                 at_ms
                     .saturating_add(RETENTION_MS)
                     .saturating_add(1)
-                    .max(earliest_ms)
+                    .max(pause_ends_ms)
             }))
     }
 }

@@ -1,5 +1,6 @@
 //! The store on rusqlite: where rules, properties and simulations are tested at full speed.
 
+use rusqlite::limits::Limit;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql, params_from_iter};
 
@@ -7,6 +8,17 @@ use super::{Column, Row, Store, StoreError, Transactional, Value, check_size};
 
 /// Prepared statements kept for the next time: more than both cores together have.
 const STATEMENTS_KEPT: usize = 256;
+
+/// What workerd allows of a statement. SQLite's own limits are wider, and what is tested here must run there.
+const LIMITS: [(Limit, i32); 7] = [
+    (Limit::SQLITE_LIMIT_EXPR_DEPTH, 100),
+    (Limit::SQLITE_LIMIT_VDBE_OP, 25_000),
+    (Limit::SQLITE_LIMIT_COMPOUND_SELECT, 5),
+    (Limit::SQLITE_LIMIT_VARIABLE_NUMBER, 100),
+    (Limit::SQLITE_LIMIT_FUNCTION_ARG, 32),
+    (Limit::SQLITE_LIMIT_COLUMN, 100),
+    (Limit::SQLITE_LIMIT_SQL_LENGTH, 100_000),
+];
 
 /// A database in memory or in a file.
 #[derive(Debug)]
@@ -20,6 +32,9 @@ impl NativeStore {
     pub fn in_memory() -> Result<Self, StoreError> {
         let connection = Connection::open_in_memory().map_err(database)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+        for (limit, most) in LIMITS {
+            connection.set_limit(limit, most).map_err(database)?;
+        }
         Ok(Self(connection))
     }
 
