@@ -18,6 +18,7 @@
 //! canonical and two texts of one value have one digest.
 
 pub mod agents;
+pub mod canonical;
 pub mod cursor;
 pub mod digest;
 pub mod error;

@@ -40,10 +40,7 @@ impl GetTaskQuery {
     /// # Errors
     /// [`InvalidRequest`](crate::error::Reason::InvalidRequest) naming each parameter at fault.
     pub fn parse(raw_query: &str) -> Result<Self, A2aError> {
-        let mut query = Query {
-            raw: raw_query,
-            violations: Violations::default(),
-        };
+        let mut query = Query::of(raw_query);
         query.refuse_tenant();
         let history_length = query.history_length();
         query.violations.or(GetTaskQuery { history_length })
@@ -75,10 +72,7 @@ impl ListTasksQuery {
     /// # Errors
     /// [`InvalidRequest`](crate::error::Reason::InvalidRequest) naming each parameter at fault.
     pub fn parse(raw_query: &str) -> Result<Self, A2aError> {
-        let mut query = Query {
-            raw: raw_query,
-            violations: Violations::default(),
-        };
+        let mut query = Query::of(raw_query);
         query.refuse_tenant();
         let context_id = query.text(CONTEXT_ID).filter(|text| {
             let is_identifier = ids::is_identifier(text);
@@ -97,9 +91,7 @@ impl ListTasksQuery {
             "must be an RFC 3339 timestamp, such as 2025-10-28T10:30:00.000Z",
             time::parse,
         );
-        let page_size = query.read(PAGE_SIZE, "must be an integer from 1 to 100", |text| {
-            as_count(text).filter(|size| (1..=MAX_PAGE_SIZE).contains(size))
-        });
+        let page_size = query.page_size();
         let page_token = query.text(PAGE_TOKEN);
         let history_length = query.history_length();
         let include_artifacts =
@@ -117,7 +109,7 @@ impl ListTasksQuery {
             // The default of its field, and so no filter.
             status: status.filter(|state| *state != TaskState::Unspecified),
             status_timestamp_after_ms,
-            page_size: page_size.unwrap_or(DEFAULT_PAGE_SIZE),
+            page_size,
             page_token,
             history_length,
             include_artifacts: include_artifacts.unwrap_or(false),
@@ -141,20 +133,31 @@ impl ListTasksQuery {
 /// # Errors
 /// [`InvalidRequest`](crate::error::Reason::InvalidRequest) naming the parameter when it is repeated or cannot be decoded.
 pub fn parameter(raw_query: &str, name: &'static str) -> Result<Option<String>, A2aError> {
-    let mut query = Query {
-        raw: raw_query,
-        violations: Violations::default(),
-    };
+    let mut query = Query::of(raw_query);
     let value = query.single(plain(name));
     query.violations.or(value)
 }
 
-struct Query<'a> {
+/// The parameters of one request, and what is wrong with those that were read.
+pub(crate) struct Query<'a> {
     raw: &'a str,
     violations: Violations,
 }
 
-impl Query<'_> {
+impl<'a> Query<'a> {
+    /// The parameters in a raw query.
+    pub(crate) fn of(raw: &'a str) -> Self {
+        Query {
+            raw,
+            violations: Violations::default(),
+        }
+    }
+
+    /// The value, unless something was found wrong on the way to it.
+    pub(crate) fn finish<T>(self, value: T) -> Result<T, A2aError> {
+        self.violations.or(value)
+    }
+
     fn single(&mut self, name: Name) -> Option<String> {
         let mut found = None;
         for pair in self.raw.split('&') {
@@ -193,6 +196,44 @@ impl Query<'_> {
             self.violations.add(at(name), rule);
         }
         value
+    }
+
+    /// A value that must be there; the empty one is absent. What is missing is a violation, and the default.
+    pub(crate) fn required<T: Default>(
+        &mut self,
+        name: Name,
+        rule: &'static str,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> T {
+        let before = self.violations.len();
+        let value = self.read_unless_empty(name, rule, read);
+        if value.is_none() && self.violations.len() == before {
+            self.violations.add(at(name), "is required");
+        }
+        value.unwrap_or_default()
+    }
+
+    /// A value; the empty one is absent.
+    pub(crate) fn read_unless_empty<T>(
+        &mut self,
+        name: Name,
+        rule: &'static str,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
+        let text = self.text(name)?;
+        let value = read(&text);
+        if value.is_none() {
+            self.violations.add(at(name), rule);
+        }
+        value
+    }
+
+    /// `pageSize`, or [`DEFAULT_PAGE_SIZE`].
+    pub(crate) fn page_size(&mut self) -> u32 {
+        self.read(PAGE_SIZE, "must be an integer from 1 to 100", |text| {
+            as_count(text).filter(|size| (1..=MAX_PAGE_SIZE).contains(size))
+        })
+        .unwrap_or(DEFAULT_PAGE_SIZE)
     }
 
     fn history_length(&mut self) -> Option<u32> {
