@@ -12,6 +12,7 @@ mod request_log;
 mod resident;
 mod router;
 pub mod runtime;
+mod trusted;
 mod workflow;
 
 use protocol::error::{A2aError, CONTENT_TYPE};

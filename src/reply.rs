@@ -1,7 +1,7 @@
 //! What the Worker answers, and how errors become answers.
 
 use protocol::error::{A2aError, CONTENT_TYPE, Reason};
-use protocol::http::PRIVATE_CACHE_CONTROL;
+use protocol::http::{JSON, PRIVATE_CACHE_CONTROL};
 use wasm_bindgen::JsValue;
 
 use crate::calls;
@@ -136,6 +136,21 @@ pub fn a2a_json(headers: &[(&str, &str)], body: Body) -> Response {
     ];
     all.extend_from_slice(headers);
     respond_with_body(200, &all, body)
+}
+
+/// An answer of this endpoint's own surfaces.
+///
+/// # Errors
+/// None; it is what a handler gives.
+pub fn json(body: &str) -> Handled {
+    Ok(respond(
+        200,
+        &[
+            ("content-type", JSON),
+            ("cache-control", PRIVATE_CACHE_CONTROL),
+        ],
+        Some(body),
+    ))
 }
 
 /// An error as the contract shapes it.

@@ -35,7 +35,7 @@ use crate::runtime::random;
 use crate::runtime::request::{Request, RequestHead, RequestLine};
 use crate::runtime::response::{JsResponse, respond};
 use crate::runtime::stream::ExecutionContext;
-use crate::{a2a, resident};
+use crate::{a2a, resident, trusted};
 
 /// The largest body read, in bytes.
 const MAX_BODY_BYTES: u32 = 1024 * 1024;
@@ -192,7 +192,15 @@ async fn handle(exchange: &Exchange<'_>, record: &mut RequestRecord) -> Handled 
         }
         _ => {
             rate::check(&exchange.config, &caller).await?;
-            resident::handle(exchange, operation, &params, &caller).await
+            match &caller {
+                Caller::Credential(credential) if access == Access::Source => {
+                    trusted::handle(exchange, operation, &params, credential).await
+                }
+                _ if operation == Operation::ListEvidence => {
+                    trusted::evidence::list(exchange).await
+                }
+                _ => resident::handle(exchange, operation, &params, &caller).await,
+            }
         }
     }
 }
@@ -253,10 +261,12 @@ async fn operate(call: &a2a::A2aCall<'_>, operation: Operation, params: &Params<
     match operation {
         Operation::SendMessage => a2a::send::send(call).await,
         Operation::SendStreamingMessage => a2a::stream::send_streaming(call).await,
-        Operation::GetTask => a2a::tasks::get(call, &task_id(params, "id")?).await,
+        Operation::GetTask => a2a::tasks::get(call, &identifier(params, "id")?).await,
         Operation::ListTasks => a2a::tasks::list(call).await,
-        Operation::CancelTask => a2a::tasks::cancel(call, &task_id(params, "id")?).await,
-        Operation::SubscribeToTask => a2a::stream::subscribe(call, &task_id(params, "id")?).await,
+        Operation::CancelTask => a2a::tasks::cancel(call, &identifier(params, "id")?).await,
+        Operation::SubscribeToTask => {
+            a2a::stream::subscribe(call, &identifier(params, "id")?).await
+        }
         Operation::PushNotificationConfig => {
             Err(A2aError::push_notification_not_supported().into())
         }
@@ -264,8 +274,11 @@ async fn operate(call: &a2a::A2aCall<'_>, operation: Operation, params: &Params<
     }
 }
 
-/// The task a path names. What is no identifier can't be a task's id, and is refused before any object is asked.
-fn task_id(params: &Params<'_>, name: &'static str) -> Result<String, A2aError> {
+/// The id that a path names. What is no identifier can't be one, and is refused before any object is asked.
+///
+/// # Errors
+/// An invalid request, naming it.
+pub fn identifier(params: &Params<'_>, name: &'static str) -> Result<String, A2aError> {
     let id = params
         .get(name)
         .ok_or_else(|| A2aError::field(name, "must be percent-encoded UTF-8"))?;
@@ -328,7 +341,8 @@ fn unauthenticated(challenge: &str) -> Failure {
     }
 }
 
-fn forbidden() -> Failure {
+/// A known credential, at another role's route.
+pub fn forbidden() -> Failure {
     A2aError::new(
         Reason::PermissionDenied,
         "this token's role does not open this route",

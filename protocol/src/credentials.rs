@@ -258,6 +258,19 @@ impl Credentials {
             .collect()
     }
 
+    /// The queue that gets the work of a principal; `None` where no credential names the principal. An operator is none.
+    #[must_use]
+    pub fn resident_of(&self, principal: &str) -> Option<&str> {
+        self.entries
+            .iter()
+            .map(|entry| &entry.credential)
+            .find(|credential| {
+                !matches!(credential.role, Role::Resident | Role::Operator)
+                    && credential.principal.as_deref() == Some(principal)
+            })
+            .map(|credential| credential.resident.as_str())
+    }
+
     /// The names of all queues that some credential means, without repeats, in the secret's order.
     #[must_use]
     pub fn residents(&self) -> Vec<&str> {

@@ -48,6 +48,32 @@ pub enum Operation {
     Mcp,
     /// An operator looks at a resident's queue.
     InspectQueue,
+    /// An operator reads what was recorded about a principal.
+    ListEvidence,
+    /// A source hands over an event.
+    AcceptActivation,
+    /// A source says how its tasks may be continued.
+    DeclareSource,
+    /// What a source declared, and its checkpoint.
+    ReadSource,
+    /// A source keeps how far it has read.
+    AdvanceCheckpoint,
+    /// Which task is being worked on for a locator.
+    ResolveLocator,
+    /// A source's task.
+    ReadNativeTask,
+    /// A response was sent for a task.
+    RecordAnchor,
+    /// A mutation at the provider is about to be sent.
+    BeginDelivery,
+    /// How the mutation went.
+    SettleDelivery,
+    /// What somebody found out about a mutation.
+    ReconcileDelivery,
+    /// A source records evidence of its own.
+    RecordEvidence,
+    /// Which tasks of a source are settled.
+    ListSettlements,
     /// This interface, described.
     OpenApi,
     /// Whether the Worker answers.
@@ -67,6 +93,8 @@ pub enum Access {
     TurnOrResident,
     /// An operator.
     Operator,
+    /// A native source: role `source` or `trusted`.
+    Source,
 }
 
 impl Access {
@@ -79,6 +107,7 @@ impl Access {
             Self::Principal => matches!(role, Role::Client | Role::Trusted),
             Self::Resident | Self::TurnOrResident => role == Role::Resident,
             Self::Operator => role == Role::Operator,
+            Self::Source => matches!(role, Role::Source | Role::Trusted),
         }
     }
 }
@@ -90,6 +119,8 @@ pub enum Method {
     Get,
     /// `POST`
     Post,
+    /// `PUT`
+    Put,
     /// `DELETE`
     Delete,
     /// Every method but `OPTIONS`, standard or not. Such a route is never a 405.
@@ -103,6 +134,7 @@ impl Method {
         match self {
             Self::Get => "GET",
             Self::Post => "POST",
+            Self::Put => "PUT",
             Self::Delete => "DELETE",
             Self::Any => "*",
         }
@@ -117,6 +149,7 @@ impl Method {
         match self {
             Self::Get => &["GET", "HEAD"],
             Self::Post => &["POST"],
+            Self::Put => &["PUT"],
             Self::Delete => &["DELETE"],
             Self::Any => &["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
         }
@@ -187,6 +220,32 @@ routes! {
         "The resident surface over the Model Context Protocol, Streamable HTTP.";
     Get "/operator/v1/queues/{resident}" => InspectQueue as "InspectQueue" for Operator:
         "How much waits for a resident, and what its turn is doing.";
+    Get "/operator/v1/evidence" => ListEvidence as "ListEvidence" for Operator:
+        "What was recorded about a principal's work, newest first.";
+    Post "/trusted/v1/activations" => AcceptActivation as "AcceptActivation" for Source:
+        "Accept an event once: as a new task, or as the answer that a waiting task asked for.";
+    Put "/trusted/v1/sources/{source}" => DeclareSource as "DeclareSource" for Source:
+        "Say how tasks of this source may be continued.";
+    Get "/trusted/v1/sources/{source}" => ReadSource as "ReadSource" for Source:
+        "Read what a source declared, and its checkpoint.";
+    Put "/trusted/v1/sources/{source}/checkpoint" => AdvanceCheckpoint as "AdvanceCheckpoint" for Source:
+        "Keep how far a source has read, once everything up to there is accepted.";
+    Post "/trusted/v1/locators:resolve" => ResolveLocator as "ResolveLocator" for Source:
+        "Find the task that is being worked on for exactly this locator.";
+    Get "/trusted/v1/tasks/{id}" => ReadNativeTask as "ReadNativeTask" for Source:
+        "Read a source's task and where it came from.";
+    Post "/trusted/v1/anchors" => RecordAnchor as "RecordAnchor" for Source:
+        "Record the response that was sent for a task, so that a direct reply to it continues the task.";
+    Post "/trusted/v1/deliveries" => BeginDelivery as "BeginDelivery" for Source:
+        "Begin a mutation at the provider, and learn whether to send it.";
+    Post "/trusted/v1/deliveries/{deliveryId}:settle" => SettleDelivery as "SettleDelivery" for Source:
+        "Say how a mutation went.";
+    Post "/trusted/v1/deliveries/{deliveryId}:reconcile" => ReconcileDelivery as "ReconcileDelivery" for Source:
+        "Resolve by hand a mutation of which nobody knew how it went.";
+    Post "/trusted/v1/evidence" => RecordEvidence as "RecordEvidence" for Source:
+        "Record, or count in place, something of which the source made no task.";
+    Get "/trusted/v1/settlements" => ListSettlements as "ListSettlements" for Source:
+        "The tasks of a source that were settled or wait for an answer, oldest first.";
     Post "/tasks/{taskId}/pushNotificationConfigs" => PushNotificationConfig
         as "CreateTaskPushNotificationConfig" for Principal:
         "Not supported: the card declares no push notifications.";
@@ -341,229 +400,5 @@ fn match_pattern<'a>(pattern: &'static str, path: &'a str) -> Option<Params<'a>>
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::collections::HashSet;
-
-    fn found(method: &str, path: &str) -> Option<Operation> {
-        match match_route(method, path) {
-            Match::Found { operation, .. } => Some(operation),
-            _ => None,
-        }
-    }
-
-    #[test]
-    fn each_operation_is_found_at_its_method_and_path() {
-        let table = [
-            ("GET", "/.well-known/agent-card.json", Operation::AgentCard),
-            ("HEAD", "/.well-known/agent-card.json", Operation::AgentCard),
-            ("POST", "/message:send", Operation::SendMessage),
-            ("POST", "/message:stream", Operation::SendStreamingMessage),
-            ("GET", "/tasks", Operation::ListTasks),
-            ("GET", "/tasks/t-1", Operation::GetTask),
-            ("POST", "/tasks/t-1:cancel", Operation::CancelTask),
-            ("GET", "/tasks/t-1:subscribe", Operation::SubscribeToTask),
-            ("POST", "/tasks/t-1:subscribe", Operation::SubscribeToTask),
-            ("GET", "/extendedAgentCard", Operation::GetExtendedAgentCard),
-            ("POST", "/resident/v1/wakes:take", Operation::TakeWake),
-            (
-                "POST",
-                "/resident/v1/turns/u-1:heartbeat",
-                Operation::Heartbeat,
-            ),
-            ("POST", "/resident/v1/turns/u-1:end", Operation::EndTurn),
-            (
-                "POST",
-                "/resident/v1/tools/a2a_read_task",
-                Operation::CallTool,
-            ),
-            ("GET", "/openapi.json", Operation::OpenApi),
-            ("GET", "/healthz", Operation::Health),
-        ];
-        for (method, path, operation) in table {
-            assert_eq!(found(method, path), Some(operation), "{method} {path}");
-        }
-    }
-
-    #[test]
-    fn push_notification_configs_answer_every_method() {
-        for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "PURGE"] {
-            for path in [
-                "/tasks/t/pushNotificationConfigs",
-                "/tasks/t/pushNotificationConfigs/c",
-            ] {
-                assert_eq!(
-                    found(method, path),
-                    Some(Operation::PushNotificationConfig),
-                    "{method} {path}"
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn an_unknown_verb_on_a_task_is_not_found_and_never_the_plain_read() {
-        for path in [
-            "/tasks/t-1:anything",
-            "/tasks/t-1:",
-            "/tasks/t-1:cancel:subscribe",
-            "/tasks/t-1:cancel:",
-            "/tasks/t-1:Cancel",
-            "/tasks/:cancel",
-            "/tasks/message:send",
-        ] {
-            for method in ["GET", "POST"] {
-                assert_eq!(
-                    match_route(method, path),
-                    Match::NotFound,
-                    "{method} {path}"
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn an_encoded_colon_belongs_to_the_id() {
-        let Match::Found {
-            operation, params, ..
-        } = match_route("GET", "/tasks/a%3Acancel")
-        else {
-            panic!("not found");
-        };
-        assert_eq!(operation, Operation::GetTask);
-        assert_eq!(params.raw("id"), Some("a%3Acancel"));
-        assert_eq!(params.get("id").as_deref(), Some("a:cancel"));
-    }
-
-    #[test]
-    fn a_segment_that_does_not_decode_is_no_id() {
-        for path in ["/tasks/%", "/tasks/%zz", "/tasks/%ff"] {
-            let Match::Found { params, .. } = match_route("GET", path) else {
-                panic!("not found");
-            };
-            assert_eq!(params.get("id"), None, "{path}");
-        }
-    }
-
-    #[test]
-    fn a_tenant_prefix_a_trailing_slash_and_a_doubled_slash_are_not_found() {
-        for path in [
-            "/acme/tasks",
-            "/acme/message:send",
-            "/acme/tasks/t-1:cancel",
-            "/tasks/",
-            "/tasks//",
-            "//tasks",
-            "/",
-            "",
-            "tasks",
-            "/tasks/t-1/pushNotificationConfigs/",
-            "/tasks/t-1/pushNotificationConfigs/c/d",
-            "/resident/v1/tools/",
-            "/resident/v1/turns/u-1",
-        ] {
-            assert_eq!(match_route("GET", path), Match::NotFound, "{path}");
-        }
-    }
-
-    #[test]
-    fn another_method_on_a_known_path_learns_the_allowed_ones() {
-        let table = [
-            ("GET", "/message:send", "POST"),
-            ("DELETE", "/tasks", "GET, HEAD"),
-            ("POST", "/tasks/t-1", "GET, HEAD"),
-            ("HEAD", "/tasks/t-1:cancel", "POST"),
-            ("GET", "/tasks/t-1:cancel", "POST"),
-            ("PUT", "/tasks/t-1:subscribe", "GET, HEAD, POST"),
-            ("POST", "/.well-known/agent-card.json", "GET, HEAD"),
-            ("get", "/tasks", "GET, HEAD"),
-            ("GET", "/resident/v1/wakes:take", "POST"),
-        ];
-        for (method, path, methods) in table {
-            assert_eq!(
-                match_route(method, path),
-                Match::MethodNotAllowed {
-                    methods: methods.into()
-                },
-                "{method} {path}"
-            );
-        }
-        assert_eq!(allow("GET, HEAD"), "GET, HEAD, OPTIONS");
-    }
-
-    #[test]
-    fn head_is_served_wherever_get_is() {
-        for path in [
-            "/.well-known/agent-card.json",
-            "/openapi.json",
-            "/healthz",
-            "/tasks",
-            "/tasks/t-1",
-            "/tasks/t-1:subscribe",
-            "/extendedAgentCard",
-        ] {
-            assert_eq!(found("HEAD", path), found("GET", path), "{path}");
-            assert!(found("HEAD", path).is_some(), "{path}");
-        }
-    }
-
-    #[test]
-    fn options_tells_the_methods_of_every_known_path_and_of_no_other() {
-        for route in ROUTES {
-            let path = route.pattern.replace(['{', '}'], "x");
-            let Match::Options { methods } = match_route("OPTIONS", &path) else {
-                panic!("{path}");
-            };
-            for method in methods.split(", ") {
-                assert!(found(method, &path).is_some(), "{method} {path}");
-            }
-        }
-        assert_eq!(match_route("OPTIONS", "/unknown"), Match::NotFound);
-        assert_eq!(
-            match_route("OPTIONS", "/tasks/t-1:unknown"),
-            Match::NotFound
-        );
-    }
-
-    #[test]
-    fn a_path_over_the_bound_is_not_found() {
-        let path = format!("/tasks/{}", "a".repeat(MAX_PATH_BYTES));
-        assert_eq!(match_route("GET", &path), Match::NotFound);
-    }
-
-    #[test]
-    fn no_two_routes_share_a_method_and_pattern_or_an_id() {
-        let mut places = HashSet::new();
-        let mut ids = HashSet::new();
-        for route in ROUTES {
-            assert!(places.insert((route.method, route.pattern)), "{route:?}");
-            assert!(ids.insert(route.id), "{route:?}");
-        }
-    }
-
-    #[test]
-    fn roles_reach_their_own_surface_alone() {
-        assert!(Access::Principal.permits(Role::Client));
-        assert!(Access::Principal.permits(Role::Trusted));
-        assert!(!Access::Principal.permits(Role::Resident));
-        assert!(!Access::Principal.permits(Role::Source));
-        assert!(!Access::Resident.permits(Role::Client));
-        assert!(!Access::TurnOrResident.permits(Role::Client));
-        assert!(Access::TurnOrResident.permits(Role::Resident));
-        assert!(!Access::Resident.permits(Role::Operator));
-    }
-
-    proptest! {
-        #[test]
-        fn any_path_has_an_answer(method in "[A-Z]{1,8}", path in "[/a-z%:{}.0-9\\PC]{0,80}") {
-            if let Match::Found { params, .. } = match_route(&method, &path) {
-                for name in ["id", "taskId", "turnId", "tool"] {
-                    if let Some(raw) = params.raw(name) {
-                        prop_assert!(!raw.is_empty() && !raw.contains([':', '/']));
-                    }
-                }
-            }
-        }
-    }
-}
+#[path = "routes_tests.rs"]
+mod tests;

@@ -11,15 +11,12 @@ pub use take::wait;
 pub use tools::{read_tool, tool};
 
 use durable_objects::commands::wake_queue::TurnAuthority;
-use protocol::error::{A2aError, Reason};
-use protocol::http::{JSON, PRIVATE_CACHE_CONTROL};
-use protocol::ids;
+use protocol::error::A2aError;
 use protocol::routes::{Operation, Params};
 
 use crate::mcp;
 use crate::reply::Handled;
-use crate::router::{Caller, Exchange};
-use crate::runtime::response::respond;
+use crate::router::{Caller, Exchange, forbidden, identifier};
 
 /// Answers a request of the resident surface.
 ///
@@ -51,11 +48,7 @@ pub async fn handle(
             let tool = params.get("tool").unwrap_or_default();
             tools::call(exchange, caller, &tool).await
         }
-        _ => Err(A2aError::new(
-            Reason::PermissionDenied,
-            "this token's role does not open this route",
-        )
-        .into()),
+        _ => Err(forbidden()),
     }
 }
 
@@ -81,23 +74,4 @@ impl Caller {
             Self::Turn { .. } => Err(A2aError::turn_not_live()),
         }
     }
-}
-
-fn identifier(params: &Params<'_>, name: &'static str) -> Result<String, A2aError> {
-    let id = params
-        .get(name)
-        .ok_or_else(|| A2aError::field(name, "must be percent-encoded UTF-8"))?;
-    ids::check(name, &id).map(str::to_owned)
-}
-
-/// An answer of this surface.
-fn json(body: &str) -> Handled {
-    Ok(respond(
-        200,
-        &[
-            ("content-type", JSON),
-            ("cache-control", PRIVATE_CACHE_CONTROL),
-        ],
-        Some(body),
-    ))
 }

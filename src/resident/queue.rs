@@ -5,8 +5,7 @@ use protocol::error::{A2aError, Reason};
 
 use serde_json::json;
 
-use super::json;
-use crate::reply::Handled;
+use crate::reply::{Handled, json};
 use crate::router::Exchange;
 
 /// Answers with the queue's depth and its turn.

@@ -6,8 +6,7 @@ use protocol::sse;
 use serde_json::json;
 
 use super::body::Body;
-use super::json;
-use crate::reply::{Failure, Handled};
+use crate::reply::{Failure, Handled, json};
 use crate::router::Exchange;
 use crate::runtime::clock;
 use crate::runtime::frames::{Frames, Next};

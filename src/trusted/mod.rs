@@ -1,0 +1,118 @@
+//! The trusted surface: native sources and platforms hand over events, keep checkpoints and serialize deliveries, over
+//! HTTP+JSON.
+//!
+//! One request is one call to the principal's object, which answers with the body.
+
+pub mod evidence;
+
+use durable_objects::commands::trusted::TrustedCommand;
+use protocol::credentials::{Credential, Role};
+use protocol::error::A2aError;
+use protocol::http::check_content_type;
+use protocol::json;
+use protocol::routes::{Operation, Params};
+use protocol::trusted::activation::Activation;
+use protocol::trusted::checkpoint::Checkpoint;
+use protocol::trusted::delivery::{Begin, Reconcile, Settle};
+use protocol::trusted::evidence::SourceEvidence;
+use protocol::trusted::settlements::SettlementsQuery;
+use protocol::trusted::source::{Anchor, Declaration, Locate};
+use protocol::trusted::{Caller, check_source};
+use serde_json::Value;
+
+use crate::reply::{self, Handled};
+use crate::router::{Exchange, forbidden, identifier};
+use crate::runtime::clock;
+
+/// Answers a request of a source or of a platform.
+///
+/// # Errors
+/// What the contract refuses, in its shape.
+pub async fn handle(
+    exchange: &Exchange<'_>,
+    operation: Operation,
+    params: &Params<'_>,
+    credential: &Credential,
+) -> Handled {
+    let Some(principal) = &credential.principal else {
+        return Err(forbidden());
+    };
+    let caller = Caller {
+        principal,
+        may_name_tasks: credential.role == Role::Trusted,
+    };
+    let command = match operation {
+        Operation::ReadSource => TrustedCommand::ReadSource {
+            source: source(params)?,
+        },
+        Operation::ReadNativeTask => TrustedCommand::ReadTask {
+            task_id: identifier(params, "id")?,
+            any_source: caller.may_name_tasks,
+        },
+        Operation::ListSettlements => {
+            let query = SettlementsQuery::parse(exchange.query())?;
+            TrustedCommand::Settlements {
+                source: query.source,
+                after: query.after,
+                page_size: query.page_size,
+            }
+        }
+        _ => {
+            let body = body(exchange).await?;
+            told(exchange, operation, params, body, &caller)?
+        }
+    };
+    let answer = exchange
+        .objects
+        .principal(principal, &credential.resident, command)
+        .await??;
+    reply::json(answer.get())
+}
+
+/// What a request with a body asks.
+fn told(
+    exchange: &Exchange<'_>,
+    operation: Operation,
+    params: &Params<'_>,
+    body: Value,
+    caller: &Caller<'_>,
+) -> Result<TrustedCommand, A2aError> {
+    Ok(match operation {
+        Operation::AcceptActivation => TrustedCommand::Accept {
+            activation: Activation::from_value(body, caller, clock::now_ms())?,
+            max_open_tasks: exchange.config.max_open_tasks,
+        },
+        Operation::DeclareSource => {
+            TrustedCommand::Declare(Declaration::from_value(body, source(params)?, caller)?)
+        }
+        Operation::AdvanceCheckpoint => {
+            TrustedCommand::Advance(Checkpoint::from_value(body, source(params)?, caller)?)
+        }
+        Operation::ResolveLocator => TrustedCommand::Locate(Locate::from_value(body, caller)?),
+        Operation::RecordAnchor => TrustedCommand::RecordAnchor(Anchor::from_value(body, caller)?),
+        Operation::BeginDelivery => TrustedCommand::Begin(Begin::from_value(body, caller)?),
+        Operation::SettleDelivery => {
+            let delivery_id = identifier(params, "deliveryId")?;
+            TrustedCommand::Settle(Settle::from_value(body, delivery_id, caller)?)
+        }
+        Operation::ReconcileDelivery => {
+            let delivery_id = identifier(params, "deliveryId")?;
+            TrustedCommand::Reconcile(Reconcile::from_value(body, delivery_id, caller)?)
+        }
+        _ => TrustedCommand::RecordEvidence(SourceEvidence::from_value(body, caller)?),
+    })
+}
+
+async fn body(exchange: &Exchange<'_>) -> Result<Value, A2aError> {
+    let body = exchange.body().await?;
+    check_content_type(
+        exchange.request.header("content-type").as_deref(),
+        body.is_empty(),
+    )?;
+    json::parse(&body)
+}
+
+/// The source that the path names.
+fn source(params: &Params<'_>) -> Result<String, A2aError> {
+    check_source("source", &identifier(params, "source")?)
+}
