@@ -15,8 +15,8 @@ import { variableOf, workerdConfig } from "./workerd-config.mjs";
 const WORKERD = path.join(ROOT, "node_modules/.bin/workerd");
 const BUILD = path.join(ROOT, "build");
 
-/** workerd's name of the only socket. */
-const SOCKET = "http";
+/** The served Worker's name. */
+const MAIN = "main";
 
 /** How long workerd may take until it listens. It needs some 50 ms; a machine under load needs more. */
 const START_TIMEOUT_MS = 30_000;
@@ -37,8 +37,9 @@ const LOG_CHARACTERS = 1 << 18;
  * @typedef {object} OtherWorker
  * @property {ModuleSource} module
  * @property {Record<string, string>} [vars]
- * @property {Record<string, string>} [services] binding name → Worker name; `main` is the served one
+ * @property {Record<string, string>} [services] binding name → Worker name, or `name#Entrypoint`; `main` is the served one
  * @property {Record<string, string>} [objects] binding name → class name
+ * @property {boolean} [listens] it answers on a port of its own, too
  */
 
 /**
@@ -48,7 +49,7 @@ const LOG_CHARACTERS = 1 << 18;
  * @property {Record<string, string>} [vars] instead of those of wrangler.toml and .dev.vars
  * @property {ModuleSource} [entry] a module in front: it may import `./worker.mjs` and must export what that does
  * @property {Record<string, OtherWorker>} [workers] by name
- * @property {Record<string, string>} [services] binding name → Worker name, or the name of one of `folders`
+ * @property {Record<string, string>} [services] binding name → Worker name, or `name#Entrypoint`, or one of `folders`
  * @property {Record<string, string>} [folders] name → folder of files, to be bound as a service
  * @property {Record<string, string>} [objects] further object bindings, for the classes that `entry` adds
  * @property {string[]} [outbound] what the Workers may reach; by default loopback alone
@@ -59,6 +60,7 @@ const LOG_CHARACTERS = 1 << 18;
  * @typedef {object} Server
  * @property {string} url without a trailing slash
  * @property {number} port
+ * @property {Record<string, string>} urls of the other Workers that listen, by name
  * @property {number} pid of workerd; another after `restart`
  * @property {Promise<void>} exited when workerd has ended, for whatever reason; another after `restart`
  * @property {() => string} output the end of what workerd and the Workers have printed since the first start
@@ -84,18 +86,24 @@ export async function serve(options) {
     output = (output + chunk).slice(-LOG_CHARACTERS);
     options.onOutput?.(chunk);
   };
-  const start = async (port) => {
+  const listening = Object.entries(options.workers ?? {}).flatMap(([name, { listens }]) =>
+    listens ? [[name, 0]] : [],
+  );
+  const start = async (ports) => {
     const config = path.join(state, "workerd.capnp");
     const outbound = options.outbound ?? ["local"];
-    const { folders } = options;
-    await writeFile(config, workerdConfig({ workers, address: `127.0.0.1:${port}`, objectsFolder, folders, outbound }));
-    return startWorkerd(config, environment, onOutput);
+    const sockets = Object.fromEntries(Object.entries(ports).map(([name, port]) => [name, `127.0.0.1:${port}`]));
+    await writeFile(config, workerdConfig({ workers, sockets, objectsFolder, folders: options.folders, outbound }));
+    return startWorkerd(config, environment, Object.keys(sockets), onOutput);
   };
-  let running = await start(options.port ?? 0);
+  let running = await start({ [MAIN]: options.port ?? 0, ...Object.fromEntries(listening) });
+  const { ports } = running;
+  const urls = Object.fromEntries(Object.entries(ports).map(([name, port]) => [name, `http://127.0.0.1:${port}`]));
 
   return {
-    url: `http://127.0.0.1:${running.port}`,
-    port: running.port,
+    url: urls[MAIN],
+    port: ports[MAIN],
+    urls,
     get pid() {
       return running.pid;
     },
@@ -107,7 +115,7 @@ export async function serve(options) {
     kill: () => running.end("SIGKILL"),
     async restart() {
       await running.end("SIGTERM");
-      running = await start(running.port);
+      running = await start(ports);
     },
   };
 }
@@ -132,9 +140,9 @@ async function planWorkers(options, state) {
   ];
   const entry = options.entry ? [await moduleFile("entry.mjs", options.entry, state)] : [];
   const main = {
-    name: "main",
+    name: MAIN,
     modules: [...entry, ...built],
-    vars: environmentFor("main", options.vars ?? { ...settings.vars, ...(await readDevVars()) }),
+    vars: environmentFor(MAIN, options.vars ?? { ...settings.vars, ...(await readDevVars()) }),
     services: options.services ?? {},
     objects: { ...settings.objects, ...options.objects },
   };
@@ -169,9 +177,10 @@ process.on("exit", () => {
 /**
  * @param {string} config
  * @param {Record<string, string>} environment all that workerd gets
+ * @param {string[]} sockets their names
  * @param {(chunk: string) => void} onOutput
  */
-async function startWorkerd(config, environment, onOutput) {
+async function startWorkerd(config, environment, sockets, onOutput) {
   const child = spawn(WORKERD, ["serve", "--control-fd=3", config], {
     cwd: path.dirname(config),
     // A group of its own: Ctrl-C in a terminal reaches this process, which stops workerd in its own order.
@@ -203,7 +212,7 @@ async function startWorkerd(config, environment, onOutput) {
     clearTimeout(killer);
   };
   try {
-    return { port: await listening(child, exited), pid: /** @type {number} */ (child.pid), exited, end };
+    return { ports: await listening(child, sockets, exited), pid: /** @type {number} */ (child.pid), exited, end };
   } catch (error) {
     await end("SIGKILL").catch(() => {});
     throw new Error(`workerd did not start: ${error.message}\n${output}`);
@@ -211,23 +220,27 @@ async function startWorkerd(config, environment, onOutput) {
 }
 
 /**
- * The port, once workerd listens: it says so, a line of JSON per socket.
+ * The port of each socket, once workerd listens on all: it says so, a line of JSON per socket.
  *
  * @param {import("node:child_process").ChildProcess} child
+ * @param {string[]} sockets
  * @param {Promise<void>} exited
- * @returns {Promise<number>}
+ * @returns {Promise<Record<string, number>>}
  */
-async function listening(child, exited) {
+async function listening(child, sockets, exited) {
   const control = /** @type {import("node:stream").Readable} */ (child.stdio[3]);
   let timer;
-  const port = new Promise((resolve) => {
+  const ports = new Promise((resolve) => {
     let lines = "";
     control.setEncoding("utf8").on("data", (chunk) => {
       lines += chunk;
-      for (const line of lines.split("\n").slice(0, -1)) {
-        const message = JSON.parse(line);
-        if (message.event === "listen" && message.socket === SOCKET) resolve(message.port);
-      }
+      const messages = lines
+        .split("\n")
+        .slice(0, -1)
+        .map((line) => JSON.parse(line));
+      const listens = messages.filter(({ event, socket }) => event === "listen" && sockets.includes(socket));
+      if (listens.length === sockets.length)
+        resolve(Object.fromEntries(listens.map(({ socket, port }) => [socket, port])));
     });
   });
   const silent = new Promise((_, reject) => {
@@ -235,7 +248,7 @@ async function listening(child, exited) {
   });
   const gone = exited.then(() => Promise.reject(new Error("it exited")));
   try {
-    return await Promise.race([port, silent, gone]);
+    return await Promise.race([ports, silent, gone]);
   } finally {
     clearTimeout(timer);
     // It exits one day; by then nobody waits here.

@@ -14,7 +14,7 @@
  * @property {string} compatibilityDate
  * @property {string[]} compatibilityFlags
  * @property {string[]} vars names of text bindings; their values come from the environment, see `variableOf`
- * @property {Record<string, string>} services binding name → service name
+ * @property {Record<string, string>} services binding name → service name, or `service#Entrypoint`
  * @property {Record<string, string>} objects binding name → class name, of this Worker
  */
 
@@ -25,25 +25,28 @@ export function variableOf(worker, name) {
 
 /**
  * @param {object} options
- * @param {WorkerConfig[]} options.workers the first answers on the socket
- * @param {string} options.address of the socket `http`
+ * @param {WorkerConfig[]} options.workers
+ * @param {Record<string, string>} options.sockets a Worker's name → the address it answers on; the socket is named likewise
  * @param {string} options.objectsFolder absolute; must exist
  * @param {Record<string, string>} [options.folders] service name → absolute folder, whose files the service gives
  * @param {string[]} options.outbound what the Workers may reach: workerd's network names, or CIDR blocks
  * @returns {string} the text of a .capnp file
  */
-export function workerdConfig({ workers, address, objectsFolder, folders = {}, outbound }) {
+export function workerdConfig({ workers, sockets, objectsFolder, folders = {}, outbound }) {
   const services = workers.map((worker, index) => `(name = ${text(worker.name)}, worker = .worker${index})`);
   services.push(
     ...Object.entries(folders).map(([name, path]) => `(name = ${text(name)}, disk = (path = ${text(path)}))`),
     `(name = "objects", disk = (path = ${text(objectsFolder)}, writable = true))`,
     `(name = "internet", network = (allow = ${list(outbound.map(text))}))`,
   );
+  const listening = Object.entries(sockets).map(
+    ([name, address]) => `(name = ${text(name)}, address = ${text(address)}, http = (), service = ${text(name)})`,
+  );
   return [
     `using Workerd = import "/workerd/workerd.capnp";`,
     `const config :Workerd.Config = (`,
     `  services = ${list(services)},`,
-    `  sockets = [(name = "http", address = ${text(address)}, http = (), service = ${text(workers[0].name)})],`,
+    `  sockets = ${list(listening)},`,
     `);`,
     ...workers.map((worker, index) => `const worker${index} :Workerd.Worker = ${workerOf(worker)};`),
     ``,
@@ -54,7 +57,9 @@ export function workerdConfig({ workers, address, objectsFolder, folders = {}, o
 function workerOf(worker) {
   const bindings = [
     ...worker.vars.map((name) => `(name = ${text(name)}, fromEnvironment = ${text(variableOf(worker.name, name))})`),
-    ...Object.entries(worker.services).map(([name, service]) => `(name = ${text(name)}, service = ${text(service)})`),
+    ...Object.entries(worker.services).map(
+      ([name, service]) => `(name = ${text(name)}, service = ${serviceOf(service)})`,
+    ),
     ...Object.entries(worker.objects).map(
       ([name, className]) => `(name = ${text(name)}, durableObjectNamespace = ${text(className)})`,
     ),
@@ -73,6 +78,12 @@ function workerOf(worker) {
     ...(classes.length > 0 ? [`  durableObjectStorage = (localDisk = "objects"),`] : []),
     `)`,
   ].join("\n");
+}
+
+/** A service, or one of its entrypoints. */
+function serviceOf(service) {
+  const [name, entrypoint] = service.split("#");
+  return entrypoint === undefined ? text(name) : `(name = ${text(name)}, entrypoint = ${text(entrypoint)})`;
 }
 
 function list(items) {

@@ -29,8 +29,9 @@ function newTokens() {
  *
  * @param {Record<string, string>} tokens
  * @param {Record<string, string>} [servedBy] the resident of each principal
+ * @param {object[]} [more] further credentials
  */
-export function credentialsOf(tokens, servedBy = SERVED_BY) {
+export function credentialsOf(tokens, servedBy = SERVED_BY, more = []) {
   const principals = Object.entries(servedBy).map(([principal, resident]) => ({
     token: tokens[principal],
     principal,
@@ -42,6 +43,7 @@ export function credentialsOf(tokens, servedBy = SERVED_BY) {
       { token: tokens.resident, role: "resident" },
       { token: tokens.second, role: "resident", resident: "second" },
       { token: tokens.operator, principal: "operator", role: "operator" },
+      ...more,
     ],
   });
 }
@@ -57,18 +59,22 @@ export class Deployment {
    * @param {string} [options.executor] the text of a Worker that is bound as `EXECUTOR`
    * @param {string} [options.assets] a folder whose files are bound as `ASSETS`
    * @param {string} [options.folder] what an earlier deployment has stored; an empty one otherwise
+   * @param {object[]} [options.credentials] further credentials
+   * @param {Record<string, import("../../scripts/serve.mjs").OtherWorker>} [options.workers] Workers beside it, by name
+   * @param {Record<string, string>} [options.services] its bindings to them
    */
-  static async start({ vars = {}, entry, executor, assets, folder } = {}) {
+  static async start({ vars = {}, entry, executor, assets, folder, credentials, workers, services } = {}) {
     folder ??= keepUntilExit(await mkdtemp(join(tmpdir(), "a2a-test-")));
     const tokens = newTokens();
-    const all = { A2A_CREDENTIALS: credentialsOf(tokens), ...vars };
+    const all = { A2A_CREDENTIALS: credentialsOf(tokens, SERVED_BY, credentials), ...vars };
     const options = {
       state: folder,
       vars: Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)),
       entry: entry === undefined ? undefined : { source: entry },
-      workers: executor === undefined ? undefined : { executor: { module: { source: executor } } },
+      workers: { ...workers, ...(executor === undefined ? {} : { executor: { module: { source: executor } } }) },
       folders: assets === undefined ? undefined : { assets },
       services: {
+        ...services,
         ...(executor === undefined ? {} : { EXECUTOR: "executor" }),
         ...(assets === undefined ? {} : { ASSETS: "assets" }),
       },

@@ -48,3 +48,14 @@ async function files(folder) {
 function ignoreMissing(error) {
   if (error.code !== "ENOENT") throw error;
 }
+
+/** Runs a statement in the databases of all objects of a class. Nothing may serve from the folder meanwhile. */
+export async function change(folder, type, statement) {
+  const { DatabaseSync } = await import("node:sqlite");
+  for (const { name, path } of await files(folder)) {
+    if (!name.startsWith(`${type}/`)) continue;
+    const database = new DatabaseSync(path);
+    database.exec(statement);
+    database.close();
+  }
+}
