@@ -1,0 +1,145 @@
+//! The plane's errors, read from the A2A form (specification section 11.6): a `google.rpc.Status` with an `ErrorInfo`
+//! and, where fields are at fault, a `BadRequest`.
+
+use std::fmt;
+
+use serde::Deserialize;
+
+/// An answer that says no.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The HTTP status.
+    pub http_status: u16,
+    /// `ErrorInfo.reason`, such as `DUPLICATE_MESSAGE_ID`, if the body is of the A2A form.
+    pub reason: Option<String>,
+    /// What the plane says about it, for people.
+    pub message: String,
+    /// The fields at fault, each with what would be right.
+    pub fields: Vec<FieldAtFault>,
+}
+
+/// A field of the request that breaks the contract.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct FieldAtFault {
+    /// Its path, such as `parts[0].raw`.
+    #[serde(default)]
+    pub field: String,
+    /// What would be right.
+    #[serde(default)]
+    pub description: String,
+}
+
+#[derive(Deserialize)]
+struct Body {
+    error: Status,
+}
+
+#[derive(Deserialize)]
+struct Status {
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    details: Vec<Detail>,
+}
+
+#[derive(Deserialize)]
+struct Detail {
+    reason: Option<String>,
+    #[serde(default, rename = "fieldViolations")]
+    field_violations: Vec<FieldAtFault>,
+}
+
+impl Refusal {
+    /// Reads the answer's body; a body of another form (a proxy's page) leaves only the status to tell.
+    pub(crate) fn read(http_status: u16, body: &[u8]) -> Self {
+        let Ok(Body { error }) = serde_json::from_slice::<Body>(body) else {
+            return Self {
+                http_status,
+                reason: None,
+                message: "the answer's body is not an A2A error; is this the task plane's URL?"
+                    .to_owned(),
+                fields: Vec::new(),
+            };
+        };
+        let reason = error
+            .details
+            .iter()
+            .find_map(|detail| detail.reason.clone());
+        Self {
+            http_status,
+            reason,
+            message: error.message,
+            fields: error
+                .details
+                .into_iter()
+                .flat_map(|detail| detail.field_violations)
+                .collect(),
+        }
+    }
+
+    /// Whether this is the plane's reason.
+    #[must_use]
+    pub fn has_reason(&self, reason: &str) -> bool {
+        self.reason.as_deref() == Some(reason)
+    }
+
+    /// Whether the same request may succeed later: the plane's own trouble (5xx), or too much at once.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        self.http_status >= 500 || matches!(self.http_status, 408 | 429)
+    }
+
+    /// Whether nothing can have been done: the plane turned the request away before it looked at it.
+    pub(crate) fn is_turned_away(&self) -> bool {
+        matches!(self.http_status, 429 | 503)
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.reason {
+            Some(reason) => write!(formatter, "{reason}: {}", self.message)?,
+            None => write!(formatter, "HTTP {}: {}", self.http_status, self.message)?,
+        }
+        for (index, FieldAtFault { field, description }) in self.fields.iter().enumerate() {
+            let separator = if index == 0 { " (" } else { "; " };
+            write!(formatter, "{separator}{field} {description}")?;
+        }
+        if self.fields.is_empty() {
+            Ok(())
+        } else {
+            formatter.write_str(")")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Refusal;
+
+    #[test]
+    fn a_refusal_names_the_reason_the_message_and_each_field() {
+        let refusal = Refusal::read(
+            400,
+            br#"{"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": "the request is not valid",
+                "details": [
+                  {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "INVALID_REQUEST", "domain": "a2a-protocol.org"},
+                  {"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [
+                    {"field": "source", "description": "must be an identifier"},
+                    {"field": "nativeLocator", "description": "must have 1 to 32 fields"}]}]}}"#,
+        );
+        assert!(refusal.has_reason("INVALID_REQUEST"));
+        assert_eq!(
+            refusal.to_string(),
+            "INVALID_REQUEST: the request is not valid (source must be an identifier; nativeLocator must have 1 to 32 fields)"
+        );
+    }
+
+    #[test]
+    fn a_body_of_another_form_leaves_the_status_to_tell() {
+        let refusal = Refusal::read(502, b"<html>bad gateway</html>");
+        assert!(refusal.to_string().starts_with("HTTP 502: "));
+        assert_eq!(refusal.reason, None);
+        assert!(refusal.is_transient());
+    }
+}
