@@ -9,9 +9,6 @@ use crate::delivery::{Begin, Begun, DeliveryState, Settle, Settled};
 use crate::error::CallError;
 use crate::plane::TaskPlane;
 
-/// How long a delivery that another attempt holds is waited for. An attempt is held for at most 60 seconds.
-const LONGEST_WAIT: Duration = Duration::from_secs(90);
-
 /// The shortest pause before a held delivery is asked for again.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 
@@ -80,7 +77,7 @@ pub enum DeliverError {
 
 impl TaskPlane {
     /// Makes a mutation once: begins it, sends it if the plane says so, and settles it. While another attempt holds it, it
-    /// is asked for again, for up to 90 seconds.
+    /// is asked for again, for up to 90 seconds ([`TaskPlane::with_longest_wait`]).
     ///
     /// `send` is given the delivery's id, which serves as idempotency key or as marker, and gives the provider's id of what
     /// it made. With [`Recovery::Lookup`](crate::Recovery::Lookup) use [`TaskPlane::deliver_or_find`]: this one can't look
@@ -142,7 +139,7 @@ impl TaskPlane {
     /// Begins, and waits while another attempt holds it.
     async fn begin_unheld(&self, begin: &Begin, can_reconcile: bool) -> Result<Begun, CallError> {
         let deadline = Instant::now()
-            .checked_add(LONGEST_WAIT)
+            .checked_add(self.longest_wait())
             .unwrap_or_else(Instant::now);
         loop {
             let begun = self.begin(begin, can_reconcile).await?;

@@ -1,6 +1,6 @@
 //! The trusted surface: one method per route.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use protocol::ids::is_identifier;
 use reqwest::Method;
@@ -19,6 +19,9 @@ use crate::source::{Checkpoint, Continuation, Source};
 use crate::task::{Located, NativeTask, SettlementPage};
 use crate::token::Token;
 
+/// How long a delivery that another attempt holds is waited for: longer than it can be held.
+const LONGEST_WAIT: Duration = Duration::from_secs(90);
+
 /// Names that are the endpoint's own, and no source's.
 const RESERVED_SOURCES: [&str; 2] = ["a2a", "agents"];
 
@@ -28,6 +31,7 @@ pub struct TaskPlane {
     caller: Caller,
     source: String,
     retry: Retry,
+    longest_wait: Duration,
 }
 
 impl TaskPlane {
@@ -43,6 +47,7 @@ impl TaskPlane {
             caller: Caller::new(endpoint, token)?,
             source: source.to_owned(),
             retry: Retry::default(),
+            longest_wait: LONGEST_WAIT,
         })
     }
 
@@ -51,6 +56,18 @@ impl TaskPlane {
     pub fn with_retry(mut self, retry: Retry) -> Self {
         self.retry = retry;
         self
+    }
+
+    /// The same client with another bound on how long [`TaskPlane::deliver`] waits for a delivery that another attempt holds.
+    /// An attempt is held for at most 60 seconds; without this the bound is 90.
+    #[must_use]
+    pub fn with_longest_wait(mut self, longest_wait: Duration) -> Self {
+        self.longest_wait = longest_wait;
+        self
+    }
+
+    pub(crate) fn longest_wait(&self) -> Duration {
+        self.longest_wait
     }
 
     /// The source's name.
