@@ -2,9 +2,6 @@
 
 import { Refused } from "../task-plane.mjs";
 
-/** How long one answer may take, in milliseconds. */
-const ANSWER_TIMEOUT_MS = 10_000;
-
 /** Comments a page; GitHub gives no more. */
 const PAGE_SIZE = 100;
 
@@ -17,21 +14,29 @@ const MAX_PAGES = 50;
  */
 const REFUSED_FOR_NOW = [401, 403, 429];
 
+/** How often a comment whose answer was lost is looked for while GitHub may still be making it. */
+const LOOKS = 6;
+
 /** GitHub, as the agent's account. */
 export class GitHub {
   #base;
   #token;
   #login;
+  #timeoutMs;
 
   /**
-   * @param {string} base such as `https://api.github.com`, without a trailing slash
-   * @param {string} token
-   * @param {string} login the account that the token belongs to
+   * @param {object} settings
+   * @param {string} settings.api such as `https://api.github.com`, without a trailing slash
+   * @param {string} settings.apiToken
+   * @param {string} settings.login the account that the token belongs to
+   * @param {number} settings.timeoutMs how long an answer may take; also the time after which GitHub itself has given a
+   *   request up, so that what is not there then will not come any more
    */
-  constructor(base, token, login) {
-    this.#base = base;
-    this.#token = token;
+  constructor({ api, apiToken, login, timeoutMs }) {
+    this.#base = api;
+    this.#token = apiToken;
     this.#login = login;
+    this.#timeoutMs = timeoutMs;
   }
 
   /**
@@ -86,10 +91,14 @@ export class GitHub {
     throw new Error(`not among the first ${MAX_PAGES * PAGE_SIZE} comments`);
   }
 
+  /** Looks for a comment whose answer was lost, until GitHub can't be making it any more. */
   async #foundAfter(place, isIt, since, what) {
-    const found = await this.find(place, isIt, since).catch(() => undefined);
-    if (found !== undefined) return found;
-    // It may still be on its way there: not finding it proves nothing yet.
+    for (let look = 0; look < LOOKS; look += 1) {
+      if (look > 0) await new Promise((resolve) => setTimeout(resolve, this.#timeoutMs / (LOOKS - 1)));
+      const found = await this.find(place, isIt, since).catch(() => undefined);
+      if (found !== undefined) return found;
+    }
+    // GitHub may have been out of reach all the while, so not finding it is no certainty yet.
     throw new Error(`no certain answer from GitHub: ${what}`);
   }
 
@@ -114,7 +123,7 @@ export class GitHub {
       body: body === undefined ? undefined : JSON.stringify(body),
       // The token goes to the configured API and nowhere else.
       redirect: "manual",
-      signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
+      signal: AbortSignal.timeout(this.#timeoutMs),
     });
   }
 }

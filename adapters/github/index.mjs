@@ -38,7 +38,7 @@ export class Settlements extends WorkerEntrypoint {
     const settings = settingsOf(this.env);
     if (settings.missing) return unconfigured(settings.missing);
     const plane = new TaskPlane(settings.plane, settings.token, SOURCE);
-    const github = new GitHub(settings.api, settings.apiToken, settings.login);
+    const github = new GitHub(settings);
     return answerSettlement(request, SOURCE, plane, (task, origin, operationId) =>
       replyByComment(plane, github, task, origin, operationId),
     );

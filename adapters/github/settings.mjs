@@ -2,6 +2,9 @@
 
 const REQUIRED = ["A2A_TOKEN", "GITHUB_WEBHOOK_SECRET", "GITHUB_TOKEN", "GITHUB_LOGIN"];
 
+/** GitHub gives a request up after this time, in milliseconds. */
+const TIMEOUT_MS = 10_000;
+
 /** Whose words are taken by default: those who may write to the repository anyway. */
 const ASSOCIATIONS = "OWNER,MEMBER,COLLABORATOR";
 
@@ -10,7 +13,7 @@ const ASSOCIATIONS = "OWNER,MEMBER,COLLABORATOR";
  *
  * @param {Record<string, any>} env
  * @returns {{ missing: string[] } | { missing?: undefined, plane: any, token: string, secret: string, api: string,
- *   apiToken: string, login: string, mention: string, associations: string[] }} `missing` names what is not there
+ *   apiToken: string, timeoutMs: number, login: string, mention: string, associations: string[] }} `missing` names what is not there
  */
 export function settingsOf(env) {
   const missing = REQUIRED.filter((name) => typeof env[name] !== "string" || env[name] === "");
@@ -22,6 +25,7 @@ export function settingsOf(env) {
     secret: env.GITHUB_WEBHOOK_SECRET,
     api: (env.GITHUB_API_URL || "https://api.github.com").replace(/\/+$/, ""),
     apiToken: env.GITHUB_TOKEN,
+    timeoutMs: Number(env.GITHUB_TIMEOUT_MS) || TIMEOUT_MS,
     login: env.GITHUB_LOGIN,
     mention: env.GITHUB_MENTION || `@${env.GITHUB_LOGIN}`,
     associations: (env.GITHUB_ASSOCIATIONS || ASSOCIATIONS).split(",").map((each) => each.trim().toUpperCase()),
