@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::error::CallError;
+use connection::{CallError, Refusal};
+
 use crate::log;
-use crate::refusal::Refusal;
 
 /// No delay is longer than this.
 pub const LONGEST: Duration = Duration::from_secs(30);

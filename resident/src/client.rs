@@ -1,61 +1,17 @@
 //! The resident surface, typed: one method per route, each with what it may answer.
 
-use std::fmt;
 use std::time::Duration;
 
+use connection::{Answer, CallError, Connection, Endpoint, Method, Request, Token};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::endpoint::Endpoint;
-use crate::error::{CallError, Failure};
-use crate::refusal::Refusal;
+use crate::error::Failure;
 
-/// An answer longer than this is not read to its end, in bytes: more than the 200 messages of 256 KiB that a
-/// task keeps.
-const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
-/// How long a connection may take to be made.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long an answer may take, over the time that the request itself asked to wait.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+/// How this program names itself to the server.
+const USER_AGENT: &str = concat!("a2a-task-plane-resident/", env!("CARGO_PKG_VERSION"));
 /// The longest reason that ends a turn, in characters.
 const MAX_REASON_CHARACTERS: usize = 1000;
-
-/// A bearer token. It has no readable `Debug` and no `Display`.
-#[derive(Clone, Deserialize)]
-#[serde(try_from = "String")]
-pub struct Token(String);
-
-impl Token {
-    /// Checks that `token` can be sent in a header.
-    ///
-    /// # Errors
-    /// When it is empty or has a character that is not visible ASCII. The error does not hold the token.
-    pub fn new(token: String) -> Result<Self, &'static str> {
-        if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err("the token must be visible ASCII characters, at least one");
-        }
-        Ok(Token(token))
-    }
-
-    /// The token itself, for a header or a child's environment, and nothing else.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl TryFrom<String> for Token {
-    type Error = &'static str;
-
-    fn try_from(token: String) -> Result<Self, Self::Error> {
-        Token::new(token)
-    }
-}
-
-impl fmt::Debug for Token {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Token(…)")
-    }
-}
 
 /// A granted turn, as it was handed out.
 #[derive(Debug, Clone, Deserialize)]
@@ -181,11 +137,7 @@ impl ToolCall {
 
 /// A client of the resident surface, with one token.
 #[derive(Debug, Clone)]
-pub struct Client {
-    http: reqwest::Client,
-    endpoint: Endpoint,
-    token: Token,
-}
+pub struct Client(Connection);
 
 impl Client {
     /// A client that sends `token` to `endpoint`, and nowhere else: redirects are not followed.
@@ -193,45 +145,24 @@ impl Client {
     /// # Errors
     /// [`Failure::Broken`] when no HTTP client can be made, say because the machine has no root certificates.
     pub fn new(endpoint: Endpoint, token: Token) -> Result<Self, Failure> {
-        let mut builder = reqwest::Client::builder()
-            .user_agent(concat!(
-                "a2a-task-plane-resident/",
-                env!("CARGO_PKG_VERSION")
-            ))
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(CONNECT_TIMEOUT);
-        if !endpoint.is_https {
-            builder = builder.tls_certs_only([]);
-        }
-        if endpoint.is_loopback {
-            builder = builder.no_proxy();
-        }
-        let http = builder
-            .build()
-            .map_err(|error| Failure::Broken(format!("no HTTP client: {}", root_cause(&error))))?;
-        Ok(Client {
-            http,
-            endpoint,
-            token,
-        })
+        Connection::new(endpoint, token, USER_AGENT)
+            .map(Self)
+            .map_err(|cause| Failure::Broken(format!("no HTTP client: {cause}")))
     }
 
     /// The same client with the turn's token.
     pub fn for_turn(&self, turn: &Turn) -> Self {
-        Client {
-            token: turn.token.clone(),
-            ..self.clone()
-        }
+        Self(self.0.with_token(turn.token.clone()))
     }
 
     /// Where this client calls.
     pub fn endpoint(&self) -> &Endpoint {
-        &self.endpoint
+        self.0.endpoint()
     }
 
     /// The token this client sends.
     pub fn token(&self) -> &Token {
-        &self.token
+        self.0.token()
     }
 
     /// Waits up to `wait_ms` for a turn; `None` when there was no wake in time.
@@ -250,11 +181,11 @@ impl Client {
             turn: Turn,
         }
         let body = Body { session, wait_ms };
-        let (status, answer) = self.post("/resident/v1/wakes:take", &body, wait_ms).await?;
-        if status == 204 {
+        let answer = self.post("/resident/v1/wakes:take", &body, wait_ms).await?;
+        if answer.status == 204 {
             return Ok(None);
         }
-        let Taken { turn } = read(&answer)?;
+        let Taken { turn } = answer.read()?;
         for id in [&turn.turn_id, &turn.task_id, &turn.context_id] {
             if !is_identifier(id) {
                 return Err(CallError::Unreadable("the turn's ids are not identifiers"));
@@ -271,8 +202,7 @@ impl Client {
             wait_ms: u64,
         }
         let path = format!("/resident/v1/turns/{turn_id}:heartbeat");
-        let (_, answer) = self.post(&path, &Body { wait_ms }, wait_ms).await?;
-        read(&answer)
+        self.post(&path, &Body { wait_ms }, wait_ms).await?.read()
     }
 
     /// Ends the turn, and tells what became of it, such as `settled`. A reason is cut at 1000 characters.
@@ -301,8 +231,8 @@ impl Client {
             },
         };
         let path = format!("/resident/v1/turns/{turn_id}:end");
-        let (_, answer) = self.post(&path, &body, 0).await?;
-        read(&answer).map(|Ended { disposition }| disposition)
+        let Ended { disposition } = self.post(&path, &body, 0).await?.read()?;
+        Ok(disposition)
     }
 
     /// The task as text, between the markers for untrusted content.
@@ -311,10 +241,11 @@ impl Client {
         struct Text {
             text: String,
         }
-        let answer = self
-            .call(turn_id, task_id, &ToolCall::Read { format: "text" })
-            .await?;
-        read(&answer).map(|Text { text }| text)
+        let Text { text } = self
+            .answer_of(turn_id, task_id, &ToolCall::Read { format: "text" })
+            .await?
+            .read()?;
+        Ok(text)
     }
 
     /// Calls a tool for this turn and task, and gives the answer's bytes, which are JSON.
@@ -327,6 +258,16 @@ impl Client {
         task_id: &str,
         call: &ToolCall,
     ) -> Result<Vec<u8>, CallError> {
+        let answer = self.answer_of(turn_id, task_id, call).await?;
+        Ok(answer.body)
+    }
+
+    async fn answer_of(
+        &self,
+        turn_id: &str,
+        task_id: &str,
+        call: &ToolCall,
+    ) -> Result<Answer, CallError> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
         struct Body<'a> {
@@ -341,49 +282,20 @@ impl Client {
             task_id,
             call,
         };
-        self.post(&path, &body, 0).await.map(|(_, answer)| answer)
+        self.post(&path, &body, 0).await
     }
 
-    /// Posts `body`; the answer is one of success, with at most 64 MiB.
     async fn post(
         &self,
         path: &str,
         body: &impl Serialize,
         wait_ms: u64,
-    ) -> Result<(u16, Vec<u8>), CallError> {
-        let body = serde_json::to_vec(body)
-            .map_err(|_| CallError::Unreadable("the request cannot be written as JSON"))?;
-        let timeout = ANSWER_TIMEOUT.saturating_add(Duration::from_millis(wait_ms));
-        let mut response = self
-            .http
-            .post(self.endpoint.at(path))
-            .bearer_auth(self.token.reveal())
-            .header("content-type", "application/json")
-            .header("accept", "application/json")
-            .timeout(timeout)
-            .body(body)
-            .send()
+    ) -> Result<Answer, CallError> {
+        let request = Request::with_body(Method::POST, path, body)?;
+        self.0
+            .call(request.waiting(Duration::from_millis(wait_ms)))
             .await
-            .map_err(transport)?;
-        let status = response.status().as_u16();
-        let mut answer = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(transport)? {
-            if answer.len().saturating_add(chunk.len()) > MAX_ANSWER_BYTES {
-                return Err(CallError::Unreadable("it is longer than 64 MiB"));
-            }
-            answer.extend_from_slice(&chunk);
-        }
-        match status {
-            200..=299 => Ok((status, answer)),
-            _ => Err(CallError::Refused(Box::new(Refusal::read(status, &answer)))),
-        }
     }
-}
-
-/// Reads a successful answer.
-fn read<'a, T: Deserialize<'a>>(answer: &'a [u8]) -> Result<T, CallError> {
-    serde_json::from_slice(answer)
-        .map_err(|_| CallError::Unreadable("the body is not the JSON of this contract"))
 }
 
 /// Whether `id` is `[A-Za-z0-9][A-Za-z0-9._:-]{0,127}`, and so needs no escaping in a path or a log line.
@@ -395,39 +307,9 @@ pub fn is_identifier(id: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b':' | b'-'))
 }
 
-fn transport(error: reqwest::Error) -> CallError {
-    let cause = root_cause(&error);
-    if error.is_connect() {
-        CallError::Unreached(cause)
-    } else {
-        CallError::Lost(cause)
-    }
-}
-
-/// The innermost cause: the outer ones repeat the URL and the library's layers.
-fn root_cause(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    if error.is_timeout() {
-        "no answer in time".to_owned()
-    } else {
-        cause.to_string()
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Token, is_identifier};
-
-    #[test]
-    fn a_token_is_never_shown() {
-        let token = Token::new("secret-0123".to_owned()).unwrap();
-        assert!(!format!("{token:?}").contains("secret"));
-        let error = Token::new("secret\n".to_owned()).unwrap_err();
-        assert!(!error.to_string().contains("secret"), "{error}");
-    }
+    use super::is_identifier;
 
     #[test]
     fn identifiers_need_no_escaping_in_a_path() {

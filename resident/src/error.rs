@@ -2,34 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::refusal::Refusal;
-
-/// Why a call has no usable answer.
-#[derive(Debug, thiserror::Error)]
-pub enum CallError {
-    /// No connection was made, so the server has seen nothing of the request.
-    #[error("no connection: {0}")]
-    Unreached(String),
-    /// The connection broke or the time was over before the answer was complete. The server may have acted.
-    #[error("connection lost: {0}")]
-    Lost(String),
-    /// An answer that is not of this contract: another program's, or a proxy's.
-    #[error("unreadable answer: {0}")]
-    Unreadable(&'static str),
-    /// The server's own error.
-    #[error("{0}")]
-    Refused(Box<Refusal>),
-}
-
-impl CallError {
-    /// Whether the same request may succeed later.
-    pub fn is_transient(&self) -> bool {
-        match self {
-            CallError::Unreached(_) | CallError::Lost(_) | CallError::Unreadable(_) => true,
-            CallError::Refused(refusal) => refusal.is_transient(),
-        }
-    }
-}
+use connection::{CallError, EndpointError, Refusal};
 
 /// How the program ends when it does not end well.
 #[derive(Debug, thiserror::Error)]
@@ -84,5 +57,16 @@ impl From<Box<Refusal>> for Failure {
         } else {
             Failure::Refused(refusal)
         }
+    }
+}
+
+impl From<EndpointError> for Failure {
+    fn from(error: EndpointError) -> Self {
+        Failure::Usage(match error {
+            EndpointError::Insecure => {
+                format!("{error}, or --insecure if that network is yours")
+            }
+            EndpointError::Malformed(_) => error.to_string(),
+        })
     }
 }

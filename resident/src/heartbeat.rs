@@ -5,9 +5,10 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use connection::Refusal;
+
 use crate::backoff::{Backoff, until_answered};
 use crate::client::Client;
-use crate::refusal::Refusal;
 
 /// The shares of a lease in which it is renewed: two renewals may be lost before it runs out.
 const RENEWALS_PER_LEASE: u64 = 3;

@@ -17,12 +17,10 @@ mod backoff;
 mod cli;
 mod client;
 mod command;
-mod endpoint;
 mod error;
 mod heartbeat;
 mod log;
 mod prompt;
-mod refusal;
 mod run;
 mod stop;
 mod task_view;
@@ -44,8 +42,6 @@ fn main() -> ExitCode {
 }
 
 fn dispatch(cli: Cli) -> Result<(), Failure> {
-    // Fails only when a provider is installed already, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -6,14 +6,14 @@ use std::time::Duration;
 use tokio::time::Instant;
 use uuid::Uuid;
 
+use connection::{Endpoint, Refusal, Token};
+
 use crate::backoff::{Backoff, until_answered};
 use crate::cli;
-use crate::client::{Client, Token, Turn, is_identifier};
+use crate::client::{Client, Turn, is_identifier};
 use crate::command;
-use crate::endpoint::Endpoint;
 use crate::error::Failure;
 use crate::log;
-use crate::refusal::Refusal;
 use crate::stop::Stop;
 use crate::turn::{self, Outcome, Workplace};
 
@@ -23,8 +23,8 @@ use crate::turn::{self, Outcome, Workplace};
 /// [`Failure::Usage`] before anything is sent; [`Failure::Refused`] when the server does not know the token or
 /// the request; [`Failure::Superseded`] when a newer session took over; [`Failure::TurnFailed`] with `--once`.
 pub async fn run(arguments: cli::Run) -> Result<(), Failure> {
-    let endpoint = Endpoint::parse(&arguments.url, arguments.insecure)?;
-    let token = Token::new(arguments.token).map_err(|wrong| Failure::Usage(wrong.to_owned()))?;
+    let endpoint = Endpoint::parse_with(&arguments.url, arguments.insecure)?;
+    let token = Token::new(arguments.token).map_err(|wrong| Failure::Usage(wrong.to_string()))?;
     let session = match arguments.session {
         Some(session) if is_identifier(&session) => session,
         Some(_) => {

@@ -12,11 +12,12 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tokio::time::Instant;
 
+use connection::{CallError, Endpoint, Token};
+
 use crate::backoff::Backoff;
 use crate::cli::{Append, Ask, Complete, Output, Progress, Read, Reject, Tool};
-use crate::client::{Client, DeclaredOutput, Token, ToolCall, is_identifier};
-use crate::endpoint::Endpoint;
-use crate::error::{CallError, Failure};
+use crate::client::{Client, DeclaredOutput, ToolCall, is_identifier};
+use crate::error::Failure;
 use crate::task_view;
 
 /// Text from stdin and the files of one response may be this long together, in bytes: the largest body that
@@ -90,7 +91,7 @@ struct TurnOfEnvironment {
 impl TurnOfEnvironment {
     fn read() -> Result<Self, Failure> {
         let insecure = std::env::var("A2A_INSECURE").is_ok_and(|value| value == "1");
-        let endpoint = Endpoint::parse(&variable("A2A_URL")?, insecure)?;
+        let endpoint = Endpoint::parse_with(&variable("A2A_URL")?, insecure)?;
         let token = Token::new(variable("A2A_TURN_TOKEN")?)
             .map_err(|wrong| Failure::Usage(format!("A2A_TURN_TOKEN: {wrong}")))?;
         Ok(TurnOfEnvironment {

@@ -7,12 +7,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 use uuid::Uuid;
 
+use connection::{Refusal, quoted};
+
 use crate::backoff::{Backoff, until_answered};
 use crate::client::{Client, End, Turn};
 use crate::command::{Command, describe};
 use crate::error::Failure;
 use crate::heartbeat::Heartbeat;
-use crate::refusal::Refusal;
 use crate::stop::Stop;
 use crate::{log, prompt};
 
@@ -60,9 +61,9 @@ impl fmt::Display for Outcome {
         match self {
             Outcome::Ended => formatter.write_str("ended"),
             Outcome::Failed(reason) => {
-                write!(formatter, "failed reason=\"{}\"", log::quoted(reason))
+                write!(formatter, "failed reason=\"{}\"", quoted(reason))
             }
-            Outcome::Over(reason) => formatter.write_str(&log::quoted(reason)),
+            Outcome::Over(reason) => formatter.write_str(&quoted(reason)),
         }
     }
 }
@@ -102,7 +103,7 @@ pub async fn carry_out(
         turn.turn_id,
         turn.task_id,
         turn.delivery,
-        log::quoted(disposition),
+        quoted(disposition),
         begun.elapsed().as_millis()
     ));
     reported.map(|_| outcome)

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::delivery::{Begin, Begun, DeliveryState, Settle, Settled};
-use crate::error::CallError;
 use crate::plane::TaskPlane;
+use connection::CallError;
 
 /// The shortest pause before a held delivery is asked for again.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);

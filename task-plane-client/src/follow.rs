@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::error::CallError;
 use crate::plane::TaskPlane;
 use crate::source::Checkpoint;
 use crate::task::Settlement;
+use connection::CallError;
 
 /// The field of the source's checkpoint that holds the place in the feed.
 const FIELD: &str = "settlements";

@@ -43,34 +43,30 @@
 //! ```
 
 mod activation;
-mod call;
 mod deliver;
 mod delivery;
 mod digest;
-mod endpoint;
 mod error;
 mod evidence;
 mod follow;
 mod part;
 mod plane;
-mod refusal;
 mod retry;
 mod source;
 mod task;
-mod token;
 
 pub use activation::{Accepted, Activation, Disposition, NativeLocator};
+pub use connection::{
+    CallError, Endpoint, EndpointError, FieldAtFault, Refusal, Token, TokenError,
+};
 pub use deliver::{DeliverError, Outcome, SendError};
 pub use delivery::{Begin, Begun, DeliveryState, Found, PayloadPolicy, Recovery, Settle, Settled};
 pub use digest::{content_digest, digest_of};
-pub use endpoint::{Endpoint, EndpointError};
-pub use error::{CallError, SetUpError};
+pub use error::SetUpError;
 pub use evidence::{Evidence, EvidencePage, EvidenceQuery, RecordedEvidence, SourceEvidence};
 pub use follow::Settlements;
 pub use part::Part;
 pub use plane::TaskPlane;
-pub use refusal::{FieldAtFault, Refusal};
 pub use retry::Retry;
 pub use source::{Checkpoint, Continuation, Source};
 pub use task::{Located, NativeTask, Origin, Settlement, SettlementPage};
-pub use token::{Token, TokenError};

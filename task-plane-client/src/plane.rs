@@ -2,22 +2,22 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use connection::{CallError, Connection, Endpoint, Method, Request, Token};
 use protocol::ids::is_identifier;
-use reqwest::Method;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::activation::{self, Accepted, Activation, NativeLocator};
-use crate::call::{Caller, written};
 use crate::delivery::{Begin, Begun, Found, Settle, Settled};
 use crate::digest::content_digest;
-use crate::endpoint::Endpoint;
-use crate::error::{CallError, SetUpError};
+use crate::error::SetUpError;
 use crate::evidence::{self, EvidencePage, EvidenceQuery, RecordedEvidence, SourceEvidence};
 use crate::retry::{Repeat, Retry};
 use crate::source::{Checkpoint, Continuation, Source};
 use crate::task::{Located, NativeTask, SettlementPage};
-use crate::token::Token;
+
+/// How this library names itself to the plane.
+const USER_AGENT: &str = concat!("a2a-task-plane-client/", env!("CARGO_PKG_VERSION"));
 
 /// How long a delivery that another attempt holds is waited for: longer than it can be held.
 const LONGEST_WAIT: Duration = Duration::from_secs(90);
@@ -28,7 +28,7 @@ const RESERVED_SOURCES: [&str; 2] = ["a2a", "agents"];
 /// The task plane, as one source of the principal whose credential it calls with.
 #[derive(Debug, Clone)]
 pub struct TaskPlane {
-    caller: Caller,
+    connection: Connection,
     source: String,
     retry: Retry,
     longest_wait: Duration,
@@ -44,7 +44,7 @@ impl TaskPlane {
             return Err(SetUpError::Source);
         }
         Ok(Self {
-            caller: Caller::new(endpoint, token)?,
+            connection: Connection::new(endpoint, token, USER_AGENT).map_err(SetUpError::Http)?,
             source: source.to_owned(),
             retry: Retry::default(),
             longest_wait: LONGEST_WAIT,
@@ -322,19 +322,18 @@ impl TaskPlane {
             .into_iter()
             .filter_map(|(name, value)| Some(format!("{name}={}", percent_encoded(value?))))
             .collect();
-        let path = format!("/operator/v1/evidence?{}", query.join("&"));
-        self.retry
-            .run(Repeat::Safe, async || {
-                self.caller.call(Method::GET, &path, None).await
-            })
+        self.get_at(&format!("/operator/v1/evidence?{}", query.join("&")))
             .await
     }
 
     async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CallError> {
-        let path = format!("/trusted/v1/{path}");
+        self.get_at(&format!("/trusted/v1/{path}")).await
+    }
+
+    async fn get_at<T: DeserializeOwned>(&self, path: &str) -> Result<T, CallError> {
         self.retry
             .run(Repeat::Safe, async || {
-                self.caller.call(Method::GET, &path, None).await
+                self.connection.call(Request::get(path)).await?.read()
             })
             .await
     }
@@ -355,12 +354,10 @@ impl TaskPlane {
         repeat: Repeat,
     ) -> Result<T, CallError> {
         let path = format!("/trusted/v1/{path}");
-        let body = written(body)?;
         self.retry
             .run(repeat, async || {
-                self.caller
-                    .call(method.clone(), &path, Some(body.as_slice()))
-                    .await
+                let request = Request::with_body(method.clone(), &path, body)?;
+                self.connection.call(request).await?.read()
             })
             .await
     }
@@ -371,7 +368,7 @@ fn segment(id: &str) -> Result<&str, CallError> {
     if is_identifier(id) {
         Ok(id)
     } else {
-        Err(CallError::Unreadable("the id is not an identifier"))
+        Err(CallError::Unsendable("the id is not an identifier"))
     }
 }
 
@@ -399,10 +396,10 @@ fn percent_encoded(value: &str) -> String {
 mod tests {
     use std::time::{Duration, UNIX_EPOCH};
 
+    use connection::{Endpoint, Token};
+
     use super::{TaskPlane, percent_encoded, segment, written_time};
-    use crate::endpoint::Endpoint;
     use crate::error::SetUpError;
-    use crate::token::Token;
 
     fn plane(source: &str) -> Result<TaskPlane, SetUpError> {
         let endpoint = Endpoint::parse("http://127.0.0.1:1").unwrap();

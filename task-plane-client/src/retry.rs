@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::error::CallError;
+use connection::CallError;
 
 /// How calls are repeated. Delays double, and half of each is random, so that many sources that lost the same plane don't
 /// come back at the same moment.
@@ -74,8 +74,8 @@ mod tests {
     use std::time::Duration;
 
     use super::{Repeat, Retry};
-    use crate::error::CallError;
-    use crate::refusal::Refusal;
+    use connection::CallError;
+    use connection::Refusal;
 
     const QUICK: Retry = Retry {
         attempts: 3,

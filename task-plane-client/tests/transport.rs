@@ -144,7 +144,7 @@ async fn a_redirect_is_not_followed_so_that_the_token_goes_nowhere_else() {
 
 #[tokio::test]
 async fn an_answer_of_another_program_is_told_apart_from_the_planes() {
-    let (plane, _) = server(vec![answer("200 OK", "<html>hello</html>")]).await;
+    let (plane, _) = server(vec![answer("200 OK", "<html>hello</html>"); 3]).await;
     let error = plane.accept(&event()).await.unwrap_err();
     assert!(matches!(error, CallError::Unreadable(_)), "{error}");
 

@@ -252,8 +252,7 @@ fn a_refusal_names_the_field_and_what_would_be_right() {
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(
         said(&output),
-        "resident: refused: INVALID_REQUEST: The request is not valid\n\
-         resident:   output: is not declared by the workflow: report is\n"
+        "resident: refused: INVALID_REQUEST: The request is not valid (output is not declared by the workflow: report is)\n"
     );
 }
 

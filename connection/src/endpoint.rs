@@ -4,65 +4,70 @@ use std::fmt;
 
 use reqwest::Url;
 
-/// A checked base URL: https, or http to this machine.
+/// A checked base URL: https, or http to this machine (or anywhere, if that was asked for).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
     /// Without a trailing slash.
     base: String,
+    /// Whether the connection is encrypted.
     pub(crate) is_https: bool,
+    /// Whether it stays on this machine.
     pub(crate) is_loopback: bool,
 }
 
-/// The text is no URL that a token may be sent to.
+/// Why a text is no URL that a token may be sent to. It doesn't hold the text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the task plane's URL {0}")]
-pub struct EndpointError(&'static str);
+pub enum EndpointError {
+    /// It is none, or holds more than a place.
+    #[error("the task plane's URL {0}")]
+    Malformed(String),
+    /// It is http to another machine.
+    #[error(
+        "the task plane's URL is http to another machine, where the token could be read on the way; use https"
+    )]
+    Insecure,
+}
 
 impl Endpoint {
     /// Checks `url`.
     ///
     /// # Errors
     /// When it is no http or https URL, when it holds a user name, a password, a query or a fragment, or when it is http to
-    /// another machine. The error doesn't hold the URL.
+    /// another machine.
     pub fn parse(url: &str) -> Result<Self, EndpointError> {
-        let endpoint = Self::parse_insecure(url)?;
-        if !endpoint.is_https && !endpoint.is_loopback {
-            return Err(EndpointError(
-                "is http to another machine, where the token could be read on the way; use https",
-            ));
-        }
-        Ok(endpoint)
+        Self::parse_with(url, false)
     }
 
-    /// Like [`Endpoint::parse`], with http to any machine: for a network in which nobody else listens.
+    /// Like [`Endpoint::parse`]; `insecure` allows http to any machine, for a network in which nobody else listens.
     ///
     /// # Errors
-    /// The other ones of [`Endpoint::parse`].
-    pub fn parse_insecure(url: &str) -> Result<Self, EndpointError> {
-        let parsed = Url::parse(url).map_err(|_| EndpointError("is not a URL"))?;
+    /// Those of [`Endpoint::parse`].
+    pub fn parse_with(url: &str, insecure: bool) -> Result<Self, EndpointError> {
+        let wrong = |what: &str| EndpointError::Malformed(what.to_owned());
+        let parsed = Url::parse(url).map_err(|error| wrong(&format!("is not a URL: {error}")))?;
         let is_https = match parsed.scheme() {
             "https" => true,
             "http" => false,
-            _ => return Err(EndpointError("must begin with https:// or http://")),
+            _ => return Err(wrong("must begin with https:// or http://")),
         };
         if !parsed.username().is_empty() || parsed.password().is_some() {
-            return Err(EndpointError(
+            return Err(wrong(
                 "must hold no user name and no password; the token is given separately",
             ));
         }
         if parsed.query().is_some() || parsed.fragment().is_some() {
-            return Err(EndpointError("must have no query and no fragment"));
+            return Err(wrong("must have no query and no fragment"));
         }
-        let host = parsed
-            .host_str()
-            .ok_or(EndpointError("names no host"))?
-            .trim_matches(['[', ']']);
-        let is_loopback = host == "localhost"
-            || host.ends_with(".localhost")
-            || host
-                .parse::<std::net::IpAddr>()
-                .is_ok_and(|address| address.is_loopback());
-        Ok(Self {
+        let is_loopback = match parsed.host() {
+            Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+            Some(url::Host::Ipv4(address)) => address.is_loopback(),
+            Some(url::Host::Ipv6(address)) => address.is_loopback(),
+            None => return Err(wrong("names no host")),
+        };
+        if !is_https && !is_loopback && !insecure {
+            return Err(EndpointError::Insecure);
+        }
+        Ok(Endpoint {
             base: parsed.as_str().trim_end_matches('/').to_owned(),
             is_https,
             is_loopback,
@@ -83,7 +88,7 @@ impl fmt::Display for Endpoint {
 
 #[cfg(test)]
 mod tests {
-    use super::Endpoint;
+    use super::{Endpoint, EndpointError};
 
     #[test]
     fn https_is_accepted_anywhere_and_http_on_this_machine() {
@@ -97,18 +102,22 @@ mod tests {
         ] {
             assert!(Endpoint::parse(url).is_ok(), "{url}");
         }
+    }
+
+    #[test]
+    fn http_to_another_machine_needs_to_be_asked_for() {
         for url in [
             "http://agent.example",
             "http://127.0.0.1.example",
             "http://localhost.example",
         ] {
-            assert!(Endpoint::parse(url).is_err(), "{url}");
-            assert!(Endpoint::parse_insecure(url).is_ok(), "{url}");
+            assert_eq!(Endpoint::parse(url), Err(EndpointError::Insecure), "{url}");
+            assert!(Endpoint::parse_with(url, true).is_ok(), "{url}");
         }
     }
 
     #[test]
-    fn a_url_that_holds_more_than_a_place_is_refused_without_being_repeated() {
+    fn a_url_that_holds_more_than_a_place_is_refused() {
         for url in [
             "agent.example",
             "ftp://agent.example",
@@ -116,7 +125,7 @@ mod tests {
             "https://agent.example/?token=secret",
             "https://agent.example/#part",
         ] {
-            let error = Endpoint::parse_insecure(url).unwrap_err().to_string();
+            let error = Endpoint::parse_with(url, true).unwrap_err().to_string();
             assert!(!error.contains("secret"), "{error}");
         }
     }
@@ -125,8 +134,8 @@ mod tests {
     fn paths_are_appended_to_the_base() {
         let endpoint = Endpoint::parse("https://agent.example/base/").unwrap();
         assert_eq!(
-            endpoint.at("/trusted/v1/activations"),
-            "https://agent.example/base/trusted/v1/activations"
+            endpoint.at("/resident/v1/wakes:take"),
+            "https://agent.example/base/resident/v1/wakes:take"
         );
     }
 }

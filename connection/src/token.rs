@@ -2,8 +2,11 @@
 
 use std::fmt;
 
+use serde::Deserialize;
+
 /// A token that can be sent in a header. It has no readable `Debug` and no `Display`.
-#[derive(Clone)]
+#[derive(Clone, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Token(String);
 
 /// The text can't be a token. The error doesn't hold it.
@@ -23,9 +26,18 @@ impl Token {
         Ok(Self(token))
     }
 
-    /// The token itself, for a header and nothing else.
-    pub(crate) fn reveal(&self) -> &str {
+    /// The token itself, for a header or a child's environment, and nothing else.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
         &self.0
+    }
+}
+
+impl TryFrom<String> for Token {
+    type Error = TokenError;
+
+    fn try_from(token: String) -> Result<Self, TokenError> {
+        Self::new(token)
     }
 }
 

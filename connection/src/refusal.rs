@@ -5,6 +5,11 @@ use std::fmt;
 
 use serde::Deserialize;
 
+use crate::quoted::quoted;
+
+/// At most this many fields at fault are shown.
+const SHOWN_FIELDS: usize = 20;
+
 /// An answer that says no.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
@@ -51,7 +56,8 @@ struct Detail {
 
 impl Refusal {
     /// Reads the answer's body; a body of another form (a proxy's page) leaves only the status to tell.
-    pub(crate) fn read(http_status: u16, body: &[u8]) -> Self {
+    #[must_use]
+    pub fn read(http_status: u16, body: &[u8]) -> Self {
         let Ok(Body { error }) = serde_json::from_slice::<Body>(body) else {
             return Self {
                 http_status,
@@ -89,27 +95,40 @@ impl Refusal {
         self.http_status >= 500 || matches!(self.http_status, 408 | 429)
     }
 
-    /// Whether nothing can have been done: the plane turned the request away before it looked at it.
-    pub(crate) fn is_turned_away(&self) -> bool {
+    /// Whether nothing can have been done: the plane turned the request away before it acted on it.
+    #[must_use]
+    pub fn is_turned_away(&self) -> bool {
         matches!(self.http_status, 429 | 503)
+    }
+
+    /// Whether the token is not one for this.
+    #[must_use]
+    pub fn is_of_credentials(&self) -> bool {
+        matches!(self.http_status, 401 | 403)
     }
 }
 
+/// In one line: the reason, the message, and the first fields at fault. What the server says is made safe for a terminal.
 impl fmt::Display for Refusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.reason {
-            Some(reason) => write!(formatter, "{reason}: {}", self.message)?,
-            None => write!(formatter, "HTTP {}: {}", self.http_status, self.message)?,
+            Some(reason) => formatter.write_str(&quoted(reason))?,
+            None => write!(formatter, "HTTP {}", self.http_status)?,
         }
-        for (index, FieldAtFault { field, description }) in self.fields.iter().enumerate() {
-            let separator = if index == 0 { " (" } else { "; " };
-            write!(formatter, "{separator}{field} {description}")?;
-        }
+        write!(formatter, ": {}", quoted(&self.message))?;
         if self.fields.is_empty() {
-            Ok(())
-        } else {
-            formatter.write_str(")")
+            return Ok(());
         }
+        let shown: Vec<String> = self
+            .fields
+            .iter()
+            .take(SHOWN_FIELDS)
+            .map(|at_fault| {
+                let FieldAtFault { field, description } = at_fault;
+                format!("{} {}", quoted(field), quoted(description))
+            })
+            .collect();
+        write!(formatter, " ({})", shown.join("; "))
     }
 }
 
@@ -141,5 +160,14 @@ mod tests {
         assert!(refusal.to_string().starts_with("HTTP 502: "));
         assert_eq!(refusal.reason, None);
         assert!(refusal.is_transient());
+    }
+
+    #[test]
+    fn control_characters_of_the_server_do_not_reach_the_terminal() {
+        let refusal = Refusal::read(
+            400,
+            b"{\"error\": {\"message\": \"a\\u001b[2Jb\\nc\", \"details\": []}}",
+        );
+        assert_eq!(refusal.to_string(), "HTTP 400: a [2Jb c");
     }
 }
