@@ -2,10 +2,11 @@
 //!
 //! ```text
 //! echo '{"id": "e-1", "conversation": "c-1", "text": "How many words is this?"}' |
-//!   TASK_PLANE_URL=http://127.0.0.1:8787 TASK_PLANE_TOKEN=… cargo run --example follow -- outbox
+//!   TASK_PLANE_URL=http://127.0.0.1:8787 TASK_PLANE_TOKEN=… \
+//!     cargo run -p a2a-task-plane-client --example follow -- outbox
 //! ```
 //!
-//! The folder is the provider. A file's name is the delivery's id, so that writing it twice makes one: it is idempotent. The
+//! The folder, which must exist, is the provider. A file's name is the delivery's id, so that writing it twice makes one: it is idempotent. The
 //! name is also the id of the response, so that an event with `replyTo` answers what the task asked.
 
 use std::error::Error;
