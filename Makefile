@@ -12,7 +12,7 @@ help:
 	@echo 'make test            run every check and every test'
 	@echo 'make fuzz            feed the parsers what nobody would write (FUZZ_SECONDS per target)'
 	@echo 'make sim             run the objects through 10,000 simulated disasters (SIMULATION_SEEDS)'
-	@echo 'make bench           measure it beside a hand-written Worker'
+	@echo 'make bench           measure it beside a hand-written Worker and the official servers'
 	@echo 'make deploy          deploy to Cloudflare; make deploy-dry-run only checks'
 	@echo 'make setup           get the tools; the others do it too'
 	@echo 'make build           build the Worker and the resident'
@@ -43,6 +43,7 @@ fuzz: setup
 	@scripts/fuzz.sh
 
 bench: build
+	@scripts/python.sh bench
 	@node bench/run.mjs
 
 deploy: build

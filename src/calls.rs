@@ -1,6 +1,6 @@
 //! Calls to objects, typed: which binding, which object, what is asked and what is answered, each written once.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use base64::Engine as _;
@@ -17,7 +17,7 @@ use crate::config;
 use crate::objects::EXECUTOR_TIMEOUT_MS;
 use crate::runtime::env::{Env, Namespace};
 use crate::runtime::frames::{self, OpenError};
-use crate::runtime::object_call::{Answer, CallError, invoke};
+use crate::runtime::object_call::{Answer, CallError, Rows, invoke};
 use crate::runtime::response::JsText;
 use crate::runtime::sockets::WebSocket;
 
@@ -25,11 +25,17 @@ const WATCH: &str = "/watch/";
 const BELL: &str = "/bell/";
 
 thread_local! {
-    static OBJECTS: RefCell<Option<Rc<Objects>>> = const { RefCell::new(None) };
+    static BINDINGS: RefCell<Option<Rc<Bindings>>> = const { RefCell::new(None) };
+}
+
+/// Calls to objects on behalf of one request, or of one object.
+pub struct Objects {
+    bindings: Rc<Bindings>,
+    rows: Cell<Rows>,
 }
 
 /// Both object namespaces, and how long a call to one may take.
-pub struct Objects {
+struct Bindings {
     principals: Option<Namespace>,
     wake_queues: Option<Namespace>,
     deadline_ms: u32,
@@ -38,23 +44,44 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// The deployment's, read once per instance.
-    pub fn of(env: &Env) -> Rc<Self> {
-        OBJECTS.with_borrow_mut(|objects| {
-            Rc::clone(objects.get_or_insert_with(|| {
+    /// The deployment's, whose bindings are read once per instance.
+    pub fn of(env: &Env) -> Self {
+        let bindings = BINDINGS.with_borrow_mut(|bindings| {
+            Rc::clone(bindings.get_or_insert_with(|| {
                 let deadline_ms = config::object_timeout_ms(env);
                 let decision_ms = match env.service("EXECUTOR") {
                     Some(_) => EXECUTOR_TIMEOUT_MS,
                     None => 0,
                 };
-                Rc::new(Self {
+                Rc::new(Bindings {
                     principals: env.namespace("PRINCIPAL"),
                     wake_queues: env.namespace("WAKE_QUEUE"),
                     deadline_ms,
                     send_deadline_ms: deadline_ms.saturating_add(decision_ms),
                 })
             }))
-        })
+        });
+        Self {
+            bindings,
+            rows: Cell::default(),
+        }
+    }
+
+    /// The rows that the calls so far have read and written before they answered.
+    pub fn rows(&self) -> Rows {
+        self.rows.get()
+    }
+
+    async fn invoke(
+        &self,
+        objects: &Namespace,
+        name: &str,
+        command: &[u8],
+        deadline_ms: u32,
+    ) -> Result<Answer, CallError> {
+        let (answer, rows) = invoke(objects, name, command, deadline_ms).await?;
+        self.rows.set(self.rows.get().and(rows));
+        Ok(answer)
     }
 
     /// Asks a principal's object.
@@ -118,12 +145,13 @@ impl Objects {
         command: PrincipalCommand,
     ) -> Result<Answer, CallError> {
         let objects = self
+            .bindings
             .principals
             .as_ref()
             .ok_or_else(|| missing("PRINCIPAL"))?;
         let deadline_ms = match command {
-            PrincipalCommand::Send(_) => self.send_deadline_ms,
-            _ => self.deadline_ms,
+            PrincipalCommand::Send(_) => self.bindings.send_deadline_ms,
+            _ => self.bindings.deadline_ms,
         };
         let call = commands::encode(&PrincipalCall {
             principal: principal.to_owned(),
@@ -131,7 +159,7 @@ impl Objects {
             command,
         })
         .map_err(unusable)?;
-        invoke(objects, principal, &call, deadline_ms).await
+        self.invoke(objects, principal, &call, deadline_ms).await
     }
 
     /// Asks a resident's queue.
@@ -147,14 +175,16 @@ impl Objects {
         C: Call<Object = WakeQueueCommand>,
     {
         let objects = self
+            .bindings
             .wake_queues
             .as_ref()
             .ok_or_else(|| missing("WAKE_QUEUE"))?;
         let command = commands::encode(&command.into_object()).map_err(unusable)?;
         // A queue may have to ask a principal first, which has a deadline of its own.
-        let deadline_ms = self.deadline_ms.saturating_mul(2);
+        let deadline_ms = self.bindings.deadline_ms.saturating_mul(2);
         decode(&bytes(
-            invoke(objects, resident, &command, deadline_ms).await?,
+            self.invoke(objects, resident, &command, deadline_ms)
+                .await?,
         )?)
     }
 
@@ -164,12 +194,13 @@ impl Objects {
     /// [`OpenError`]; where it was refused, [`refusal`] reads why.
     pub async fn watch(&self, principal: &str, watch: &Watch) -> Result<WebSocket, OpenError> {
         let objects = self
+            .bindings
             .principals
             .as_ref()
             .ok_or_else(|| missing("PRINCIPAL"))?;
         let watch = commands::encode(watch).map_err(unusable)?;
         let path = format!("{WATCH}{}", URL_SAFE_NO_PAD.encode(watch));
-        frames::open(objects, principal, &path, self.deadline_ms).await
+        frames::open(objects, principal, &path, self.bindings.deadline_ms).await
     }
 
     /// Waits at a resident's doorbell for a wake, or for the end of a turn.
@@ -178,6 +209,7 @@ impl Objects {
     /// [`OpenError`].
     pub async fn bell(&self, resident: &str, bell: &str) -> Result<WebSocket, OpenError> {
         let objects = self
+            .bindings
             .wake_queues
             .as_ref()
             .ok_or_else(|| missing("WAKE_QUEUE"))?;
@@ -185,7 +217,7 @@ impl Objects {
             objects,
             resident,
             &format!("{BELL}{bell}"),
-            self.deadline_ms,
+            self.bindings.deadline_ms,
         )
         .await
     }

@@ -16,6 +16,7 @@ use protocol::time;
 
 use crate::runtime::ai::Ai;
 use crate::runtime::clock;
+use crate::runtime::dataset::Dataset;
 use crate::runtime::env::Env;
 use crate::runtime::log;
 use crate::runtime::rate_limiter::RateLimiter;
@@ -62,6 +63,8 @@ pub struct Config {
     pub allowed_origins: AllowedOrigins,
     /// How often a principal may call, where that is limited.
     pub rate_limiter: Option<RateLimiter>,
+    /// Where each request leaves a data point, where the deployment has such a place.
+    pub metrics: Option<Dataset>,
     /// The selected workflow, where one is configured.
     pub declared: Declared,
     /// How long a blocking send waits, in milliseconds.
@@ -170,6 +173,7 @@ fn read(env: &Env) -> Config {
             .unwrap_or_else(clock::now_ms),
         allowed_origins: allowed_origins(env),
         rate_limiter: env.rate_limiter("RATE_LIMITER"),
+        metrics: env.dataset("METRICS"),
         declared: Declared::of(env),
         blocking_timeout_ms: milliseconds(env, "A2A_BLOCKING_TIMEOUT_MS", BLOCKING_TIMEOUT_MS),
         max_open_tasks: whole(env, "A2A_MAX_OPEN_TASKS", MAX_OPEN_TASKS, 1..=1_000_000),

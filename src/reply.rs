@@ -121,6 +121,9 @@ pub fn finish(
         headers.push(("strict-transport-security", STRICT_TRANSPORT_SECURITY));
     }
     let line = (exchange.config.logs_requests || record.status >= 500).then(|| record.line());
+    if let Some(dataset) = &exchange.config.metrics {
+        record.measure(dataset);
+    }
     response.finish(&headers, &record.request_id, line.as_deref())
 }
 

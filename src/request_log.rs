@@ -3,6 +3,9 @@
 use protocol::error::Reason;
 use serde::Serialize;
 
+use crate::runtime::dataset::Dataset;
+use crate::runtime::object_call::Rows;
+
 /// One request, as far as it got. Never a name of a principal, a token or a path: those hold what callers chose.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -26,6 +29,17 @@ pub struct RequestRecord {
     pub reason: Option<Reason>,
     /// How long the answer took, in milliseconds of the platform's clock, which stands still while code runs.
     pub ms: i64,
+    /// Rows that the objects read before they answered; absent where no row was.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub rows_read: u32,
+    /// Rows that they wrote, those of indexes included.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub rows_written: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl RequestRecord {
@@ -40,7 +54,39 @@ impl RequestRecord {
             status: 0,
             reason: None,
             ms: 0,
+            rows_read: 0,
+            rows_written: 0,
         }
+    }
+
+    /// What the objects' answers have cost in storage.
+    pub fn count(&mut self, rows: Rows) {
+        self.rows_read = rows.read;
+        self.rows_written = rows.written;
+    }
+
+    /// What became of it, in a word: the reason of its refusal, or `OK`.
+    pub fn outcome(&self) -> &'static str {
+        self.reason.map_or("OK", Reason::as_str)
+    }
+
+    /// Its data point: operation and outcome, then milliseconds, rows read, rows written and status. Nobody's name is in it.
+    pub fn measure(&self, dataset: &Dataset) {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "milliseconds of one request are far below 2^53"
+        )]
+        let ms = self.ms as f64;
+        dataset.write(
+            self.operation.unwrap_or("none"),
+            self.outcome(),
+            &[
+                ms,
+                self.rows_read.into(),
+                self.rows_written.into(),
+                self.status.into(),
+            ],
+        );
     }
 
     /// The line.

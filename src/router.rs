@@ -56,7 +56,7 @@ pub struct Exchange<'a> {
     /// The deployment's settings.
     pub config: Rc<Config>,
     /// The deployment's objects.
-    pub objects: Rc<Objects>,
+    pub objects: Objects,
 }
 
 impl Exchange<'_> {
@@ -145,6 +145,7 @@ pub async fn respond_to(
     };
     record.status = response.status();
     record.ms = clock::now_ms().saturating_sub(began_ms);
+    record.count(exchange.objects.rows());
     reply::finish(response, &exchange, &record)
 }
 

@@ -46,7 +46,7 @@ pub struct PrincipalObject(AssertUnwindSafe<Rc<Inner>>);
 pub(super) struct Inner {
     state: ObjectState,
     pub(super) database: Database,
-    objects: Rc<Objects>,
+    objects: Objects,
     alarm: Alarm,
     /// Notices committed and not handed to their queue yet.
     owed: RefCell<Vec<OwedNotice>>,

@@ -52,7 +52,7 @@ pub struct WakeQueueObject(AssertUnwindSafe<Rc<Inner>>);
 pub(super) struct Inner {
     state: ObjectState,
     database: Database,
-    pub(super) objects: Rc<Objects>,
+    pub(super) objects: Objects,
     alarm: Alarm,
     lease_ms: i64,
     config: Rc<Config>,

@@ -2,6 +2,7 @@
 
 use wasm_bindgen::prelude::*;
 
+use super::dataset::Dataset;
 use super::rate_limiter::RateLimiter;
 
 #[wasm_bindgen]
@@ -23,6 +24,7 @@ extern "C" {
     fn version_timestamp(env: &Env, name: &str) -> Option<String>;
     #[wasm_bindgen(js_name = rateLimiter)]
     fn rate_limiter(env: &Env, name: &str) -> Option<RateLimiter>;
+    fn dataset(env: &Env, name: &str) -> Option<Dataset>;
 }
 
 impl Env {
@@ -43,6 +45,12 @@ impl Env {
     #[must_use]
     pub fn version_timestamp(&self, name: &str) -> Option<String> {
         version_timestamp(self, name)
+    }
+
+    /// An Analytics Engine binding; `None` where it is absent or something else. Never throws.
+    #[must_use]
+    pub fn dataset(&self, name: &str) -> Option<Dataset> {
+        dataset(self, name)
     }
 
     /// A rate limiting binding; `None` where it is absent or something else. Never throws.

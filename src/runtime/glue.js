@@ -136,6 +136,21 @@ export function rateLimiter(env, name) {
   return typeof value?.limit === "function" ? value : undefined;
 }
 
+/** An Analytics Engine binding; undefined where it is absent or something else. */
+export function dataset(env, name) {
+  const value = env[name];
+  return typeof value?.writeDataPoint === "function" ? value : undefined;
+}
+
+/** A data point. The platform sends it later; where it refuses, nothing is. */
+export function writeDataPoint(target, index, blob, doubles) {
+  try {
+    target.writeDataPoint({ indexes: [index], blobs: [index, blob], doubles: [...doubles] });
+  } catch (error) {
+    console.error(JSON.stringify({ event: "metric_not_written", reason: String(error?.message ?? error) }));
+  }
+}
+
 /** Counts one request against a key's limit: resolves to whether it is within. */
 export async function countAgainstLimit(limiter, key, deadlineMs) {
   const { success } = await before(deadlineMs, limiter.limit({ key }));
@@ -209,6 +224,15 @@ function before(deadlineMs, promise) {
   });
 }
 
+/** The rows that the answer which is being settled has cost its object. */
+let answeredRows = [0, 0];
+
+/** Rows read, and written, in one number: what one command can cost is far below 2^24. */
+export function rowsOfAnswer() {
+  const [read, written] = answeredRows;
+  return read * 2 ** 24 + written;
+}
+
 /** One command to one object. Settles with its answer, or fails with `failure(…)`. */
 export function invoke(objects, name, command, deadlineMs, settled, slot) {
   let answer;
@@ -221,9 +245,10 @@ export function invoke(objects, name, command, deadlineMs, settled, slot) {
   }
   const timer = setTimeout(settled, deadlineMs, slot, false, OVERDUE);
   answer.then(
-    (bytes) => {
+    ([value, rows]) => {
       clearTimeout(timer);
-      settled(slot, true, bytes);
+      answeredRows = rows;
+      settled(slot, true, value);
     },
     (error) => {
       clearTimeout(timer);
@@ -292,10 +317,19 @@ function exec(sql, query, shape, texts) {
   return sql.exec(query, ...parameters);
 }
 
+/** Where a database keeps how many rows its statements have read and written: shell.mjs takes what a call has cost. */
+const ROWS = Symbol.for("a2a.rows");
+
+function count(sql, cursor) {
+  const rows = (sql[ROWS] ??= [0, 0]);
+  rows[0] += cursor.rowsRead;
+  rows[1] += cursor.rowsWritten;
+}
+
 /** A statement whose rows nobody reads. Returns what went wrong, or undefined. */
 export function sqlExecute(sql, query, shape, texts) {
   try {
-    exec(sql, query, shape, texts);
+    count(sql, exec(sql, query, shape, texts));
   } catch (error) {
     return String(error?.message ?? error);
   }
@@ -304,7 +338,9 @@ export function sqlExecute(sql, query, shape, texts) {
 /** A statement's rows, an array of arrays, as JSON; undefined where there are none; `!` and what went wrong. */
 export function sqlQuery(sql, query, shape, texts) {
   try {
-    const rows = exec(sql, query, shape, texts).raw().toArray();
+    const cursor = exec(sql, query, shape, texts);
+    const rows = cursor.raw().toArray();
+    count(sql, cursor);
     return rows.length === 0 ? undefined : JSON.stringify(rows);
   } catch (error) {
     return `!${error?.message ?? error}`;

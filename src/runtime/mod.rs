@@ -15,6 +15,7 @@
 pub mod ai;
 pub mod body;
 pub mod clock;
+pub mod dataset;
 pub mod env;
 pub mod frames;
 pub mod instance;

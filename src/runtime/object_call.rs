@@ -19,6 +19,44 @@ extern "C" {
         settled: &JsValue,
         slot: u32,
     );
+    // It never throws. Two imports that need no conversion at all would be one key of the bindings twice.
+    #[wasm_bindgen(catch, js_name = rowsOfAnswer)]
+    fn rows_of_answer() -> Result<f64, JsValue>;
+}
+
+/// What an answer has cost in storage, as the platform bills it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Rows {
+    /// Rows read.
+    pub read: u32,
+    /// Rows written, those of indexes included.
+    pub written: u32,
+}
+
+impl Rows {
+    /// Those of the answer that was just brought: to be read before anything else is waited for.
+    fn of_answer() -> Self {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "two whole numbers below 2^24 and 2^29 in one"
+        )]
+        let both = rows_of_answer().unwrap_or_default() as u64;
+        let part = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        Self {
+            read: part(both >> 24),
+            written: part(both & 0xff_ffff),
+        }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            read: self.read.saturating_add(other.read),
+            written: self.written.saturating_add(other.written),
+        }
+    }
 }
 
 /// Why an object gave no answer. Whether the command took effect is unknown: only an idempotent one may be repeated.
@@ -87,15 +125,16 @@ pub async fn invoke(
     name: &str,
     command: &[u8],
     deadline_ms: u32,
-) -> Result<Answer, CallError> {
+) -> Result<(Answer, Rows), CallError> {
     let answer = settled_by(|settled, slot| {
         invoke_object(objects, name, command, deadline_ms, settled, slot);
     });
     let answer = answer.await.map_err(|error| CallError::from_js(&error))?;
+    let rows = Rows::of_answer();
     if let Some(bytes) = answer.dyn_ref::<Uint8Array>() {
-        return Ok(Answer::Bytes(bytes.to_vec()));
+        return Ok((Answer::Bytes(bytes.to_vec()), rows));
     }
     JsText::from_value(answer)
-        .map(Answer::Text)
+        .map(|text| (Answer::Text(text), rows))
         .ok_or_else(|| CallError::unusable("the answer is neither bytes nor text"))
 }

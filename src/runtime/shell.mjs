@@ -11,6 +11,9 @@ import {
   onInstanceLost,
 } from "../../build/wasm/index.js";
 
+/** As in glue.js, which the build gives a place of its own: no module state is shared with it. */
+const ROWS = Symbol.for("a2a.rows");
+
 let generation = 0;
 let lost = false;
 watchInstance();
@@ -59,9 +62,17 @@ function objectClass(Core) {
       return this.#core;
     }
 
-    /** One command from the Worker or another object, as bytes; its answer likewise. */
+    /**
+     * One command from the Worker or another object, as bytes. Its answer, and the rows that it has read and written: those
+     * before its first wait, where it has to wait.
+     */
     call(command) {
-      return this.#live().call(command);
+      const core = this.#live();
+      const { sql } = this.ctx.storage;
+      sql[ROWS] = [0, 0];
+      const answer = core.call(command);
+      const rows = sql[ROWS];
+      return typeof answer?.then === "function" ? answer.then((value) => [value, rows]) : [answer, rows];
     }
 
     /** A watcher's upgrade. */

@@ -49,13 +49,21 @@ impl<S: Store> Principal<'_, S> {
         &mut self,
         answered: &[(OwedNotice, Admission)],
     ) -> Result<(), CoreError> {
+        let ids: Vec<_> = answered
+            .iter()
+            .map(|(owed, _)| owed.outbox_id.to_string())
+            .collect();
+        let rows = self.store.query(
+            "DELETE FROM outbox WHERE outbox_id IN (SELECT value FROM json_each(?1)) RETURNING outbox_id",
+            &[format!("[{}]", ids.join(",")).as_str().into()],
+        )?;
+        let settled = rows
+            .into_iter()
+            .map(|mut row| row.integer())
+            .collect::<Result<Vec<_>, _>>()?;
         for (owed, admission) in answered {
-            let row = self.store.first(
-                "DELETE FROM outbox WHERE outbox_id = ?1 RETURNING outbox_id",
-                &[owed.outbox_id.into()],
-            )?;
             // Without the row, an earlier answer to the same notice has been heard.
-            if row.is_some()
+            if settled.contains(&owed.outbox_id)
                 && *admission == Admission::Overflow
                 && let Notice::Wake {
                     activation_id,

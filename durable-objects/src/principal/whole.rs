@@ -72,13 +72,12 @@ impl Whole {
 }
 
 /// The artifacts, the newest messages and the task's row. Messages are numbered without a gap, so the newest are those
-/// from a number on, and every part is read in the order of its key.
+/// from a number on, and every part is read in the order of its key: a subquery that sorts would cost three times as
+/// much.
 const QUERY: &str = concat!(
-    "SELECT \
-     (SELECT group_concat(artifact) FROM \
-      (SELECT artifact FROM artifacts WHERE task_id = ?1 ORDER BY ordinal)), \
-     (SELECT group_concat(message) FROM \
-      (SELECT message FROM messages WHERE task_id = ?1 AND ordinal >= tasks.next_ordinal - ?2 ORDER BY ordinal)), ",
+    "SELECT (SELECT group_concat(artifact ORDER BY ordinal) FROM artifacts WHERE task_id = ?1), \
+     (SELECT group_concat(message ORDER BY ordinal) FROM messages \
+      WHERE task_id = ?1 AND ordinal >= tasks.next_ordinal - ?2), ",
     columns!(),
     " FROM tasks WHERE task_id = ?1"
 );

@@ -1,8 +1,10 @@
 //! The store on rusqlite: where rules, properties and simulations are tested at full speed.
 
+use std::cell::Cell;
+
 use rusqlite::limits::Limit;
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, ToSql, params_from_iter};
+use rusqlite::{Connection, Statement, StatementStatus, ToSql, params_from_iter};
 
 use super::{Column, Row, Store, StoreError, Transactional, Value, check_size};
 
@@ -20,9 +22,39 @@ const LIMITS: [(Limit, i32); 7] = [
     (Limit::SQLITE_LIMIT_SQL_LENGTH, 100_000),
 ];
 
-/// A database in memory or in a file.
+/// A database in memory.
 #[derive(Debug)]
-pub struct NativeStore(Connection);
+pub struct NativeStore {
+    connection: Connection,
+    work: Cell<Work>,
+}
+
+/// What statements have cost, by SQLite's own counters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Statements run.
+    pub statements: u32,
+    /// Steps of SQLite's virtual machine.
+    pub steps: u32,
+    /// Of these, steps of scans over whole tables.
+    pub scan_steps: u32,
+    /// Sorts.
+    pub sorts: u32,
+}
+
+impl Work {
+    fn plus(self, statement: &Statement<'_>) -> Self {
+        let counted = |status| u32::try_from(statement.reset_status(status)).unwrap_or_default();
+        Self {
+            statements: self.statements.saturating_add(1),
+            steps: self.steps.saturating_add(counted(StatementStatus::VmStep)),
+            scan_steps: self
+                .scan_steps
+                .saturating_add(counted(StatementStatus::FullscanStep)),
+            sorts: self.sorts.saturating_add(counted(StatementStatus::Sort)),
+        }
+    }
+}
 
 impl NativeStore {
     /// An empty database in memory.
@@ -35,7 +67,15 @@ impl NativeStore {
         for (limit, most) in LIMITS {
             connection.set_limit(limit, most).map_err(database)?;
         }
-        Ok(Self(connection))
+        Ok(Self {
+            connection,
+            work: Cell::default(),
+        })
+    }
+
+    /// What the statements since the last call of this have cost.
+    pub fn take_work(&self) -> Work {
+        self.work.take()
     }
 
     /// The plan SQLite takes for a statement, one step a line: how tests prove that nothing scans.
@@ -44,7 +84,7 @@ impl NativeStore {
     /// [`StoreError::Database`] where the statement is refused.
     pub fn plan(&self, sql: &str) -> Result<Vec<String>, StoreError> {
         let mut statement = self
-            .0
+            .connection
             .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
             .map_err(database)?;
         // Unbound parameters are NULL, and the plan does not depend on them.
@@ -68,7 +108,7 @@ impl ToSql for Bound<'_> {
 impl Store for NativeStore {
     fn query(&self, sql: &str, parameters: &[Value<'_>]) -> Result<Vec<Row>, StoreError> {
         check_size(parameters)?;
-        let mut statement = self.0.prepare_cached(sql).map_err(database)?;
+        let mut statement = self.connection.prepare_cached(sql).map_err(database)?;
         let width = statement.column_count();
         let mut rows = statement
             .query(params_from_iter(
@@ -94,6 +134,8 @@ impl Store for NativeStore {
             }
             answer.push(Row::new(columns));
         }
+        drop(rows);
+        self.work.set(self.work.get().plus(&statement));
         Ok(answer)
     }
 }
@@ -103,7 +145,7 @@ impl Transactional for NativeStore {
         &self,
         work: impl FnOnce(&Self) -> Result<T, E>,
     ) -> Result<T, E> {
-        let transaction = self.0.unchecked_transaction().map_err(database)?;
+        let transaction = self.connection.unchecked_transaction().map_err(database)?;
         let answer = work(self)?;
         transaction.commit().map_err(database)?;
         Ok(answer)

@@ -18,6 +18,7 @@ mod continuation;
 mod deliveries;
 mod executor;
 mod frames;
+mod growth;
 mod idempotency;
 mod lists;
 mod migrations;
