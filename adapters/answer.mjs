@@ -27,9 +27,10 @@ export function answerOf(task, maxCharacters) {
       ? (task.artifacts ?? []).flatMap((artifact) => artifact.parts ?? [])
       : (message?.parts ?? []);
   const text = parts.map(textOf).filter(Boolean).join("\n\n").trim() || SILENT[state];
-  const characters = Array.from(text);
-  if (characters.length <= maxCharacters) return text;
-  return `${characters.slice(0, maxCharacters).join("")}\n\n[${characters.length - maxCharacters} more characters were cut off]`;
+  if (text.length <= maxCharacters) return text;
+  // A character beyond the first 65,536 counts as two, and is not split.
+  const kept = text.slice(0, maxCharacters).replace(/[\uD800-\uDBFF]$/, "");
+  return `${kept}\n\n[${text.length - kept.length} more characters were cut off]`;
 }
 
 /** One part. What is no text is named, or written as JSON. */

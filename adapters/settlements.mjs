@@ -46,7 +46,7 @@ export async function answerSettlement(request, source, plane, reply) {
  * reply, and the same status never two.
  */
 function operationOf(task) {
-  return `reply:${task.status.timestamp}`;
+  return `reply:${task.status.state}:${task.status.timestamp}`;
 }
 
 function isSettled({ state, refusal }) {

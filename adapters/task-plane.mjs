@@ -5,6 +5,7 @@
 // was counted for certain.
 
 import { digestOf } from "./digest.mjs";
+import { line } from "./text.mjs";
 
 /** How often a call is made before its failure is the caller's. */
 const ATTEMPTS = 3;
@@ -245,9 +246,7 @@ function picked(object, names) {
   return Object.fromEntries(names.filter((name) => object[name] !== undefined).map((name) => [name, object[name]]));
 }
 
-/** What an operator reads about a failed send, within the plane's bound. */
+/** What an operator reads about a failed send. */
 function reasonOf(error) {
-  const bytes = new TextEncoder().encode(String(error?.message ?? error).toWellFormed());
-  // A character that the cut would split is left out with the cut.
-  return new TextDecoder().decode(bytes.slice(0, MAX_REASON_BYTES)).replace(/\uFFFD+$/, "");
+  return line(String(error?.message ?? error), MAX_REASON_BYTES);
 }

@@ -2,20 +2,22 @@
 
 import PostalMime from "postal-mime";
 
-/** The longest text that is taken, in characters. */
-const MAX_TEXT_CHARACTERS = 48_000;
+import { beginning, line } from "../text.mjs";
 
-/** The room for attachments in base64, in characters. With the text it stays within a message's 256 KiB. */
-const MAX_ATTACHED_CHARACTERS = 140_000;
+/** The longest text that is taken, in bytes. JSON writes a line break as two, and still leaves room for attachments. */
+const MAX_TEXT_BYTES = 56 * 1024;
+
+/** The room for attachments in base64, in bytes. With the text it stays within a message's 256 KiB. */
+const MAX_ATTACHED_BYTES = 140_000;
 
 /** Most attachments that are taken. */
 const MAX_ATTACHMENTS = 32;
 
-/** The longest name of a file, in characters. */
-const MAX_FILENAME_CHARACTERS = 200;
+/** The longest name of a file, in bytes. */
+const MAX_FILENAME_BYTES = 200;
 
-/** The longest subject, in characters. */
-const MAX_SUBJECT_CHARACTERS = 500;
+/** The longest subject, in bytes. */
+const MAX_SUBJECT_BYTES = 500;
 
 /**
  * Parses a mail.
@@ -26,7 +28,7 @@ const MAX_SUBJECT_CHARACTERS = 500;
  */
 export async function contentOf(raw) {
   const mail = await PostalMime.parse(raw, { attachmentEncoding: "base64", maxNestingDepth: 32 });
-  const subject = characters(oneLine(mail.subject ?? ""), MAX_SUBJECT_CHARACTERS);
+  const subject = line(mail.subject ?? "", MAX_SUBJECT_BYTES);
   const notes = [];
   const text = textOf(mail, notes);
   const files = filesOf(mail.attachments, notes);
@@ -35,7 +37,7 @@ export async function contentOf(raw) {
   return {
     author: mail.from?.address,
     subject,
-    parts: [{ ...text, text: said.toWellFormed() }, ...files],
+    parts: [{ ...text, text: said }, ...files],
   };
 }
 
@@ -43,16 +45,16 @@ export async function contentOf(raw) {
 function textOf(mail, notes) {
   const isPlain = mail.text !== undefined && mail.text.trim() !== "";
   const whole = (isPlain ? mail.text : (mail.html ?? "")).replaceAll("\r\n", "\n").trimEnd();
-  const text = characters(whole, MAX_TEXT_CHARACTERS);
+  const text = beginning(whole, MAX_TEXT_BYTES);
   if (text.length < whole.length) notes.push(`[left out: ${whole.length - text.length} more characters of text]`);
   return { text, mediaType: isPlain || whole === "" ? "text/plain" : "text/html" };
 }
 
 function filesOf(attachments, notes) {
   const files = [];
-  let room = MAX_ATTACHED_CHARACTERS;
+  let room = MAX_ATTACHED_BYTES;
   for (const { filename, mimeType, content } of attachments) {
-    const name = characters(oneLine(filename ?? "unnamed"), MAX_FILENAME_CHARACTERS) || "unnamed";
+    const name = line(filename ?? "", MAX_FILENAME_BYTES) || "unnamed";
     const mediaType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/.test(mimeType) ? mimeType : "application/octet-stream";
     const raw = String(content);
     if (raw.length > room || files.length === MAX_ATTACHMENTS) {
@@ -63,14 +65,4 @@ function filesOf(attachments, notes) {
     files.push({ raw, filename: name, mediaType });
   }
   return files;
-}
-
-/** The text's beginning, in whole characters. */
-function characters(text, most) {
-  if (text.length <= most) return text.toWellFormed();
-  return Array.from(text).slice(0, most).join("").toWellFormed();
-}
-
-function oneLine(text) {
-  return text.replace(/[\u0000-\u001f\u007f]+/g, " ").trim();
 }

@@ -3,6 +3,14 @@
 // Work is what somebody who may says to the agent: an issue or a pull request is opened, or a comment made, that
 // mentions it; or an issue or a pull request is assigned to it. Everything else is only counted.
 
+import { beginning, line } from "../text.mjs";
+
+/** The longest text that is taken, in bytes. GitHub's own limit is 65,536 characters. */
+const MAX_TEXT_BYTES = 96 * 1024;
+
+/** The longest title, in bytes. GitHub's own limit is 256 characters. */
+const MAX_TITLE_BYTES = 1024;
+
 /** The longest piece of a diff that goes with a review comment, in characters: it ends with the line in question. */
 const MAX_DIFF_CHARACTERS = 8_000;
 
@@ -77,6 +85,7 @@ export function workOf(event, payload, settings) {
 
 function workFrom(event, payload, { subject, kind, said, commentId }) {
   const { repository } = payload;
+  const title = line(String(subject.title ?? ""), MAX_TITLE_BYTES);
   const locator = {
     owner: String(repository.owner?.login),
     repo: String(repository.name),
@@ -90,7 +99,7 @@ function workFrom(event, payload, { subject, kind, said, commentId }) {
     repository: String(repository.full_name),
     kind,
     number: subject.number,
-    title: String(subject.title ?? ""),
+    title,
     author: String(said.user?.login ?? ""),
     authorAssociation: String(said.author_association ?? ""),
     url: String(said.html_url ?? ""),
@@ -100,14 +109,15 @@ function workFrom(event, payload, { subject, kind, said, commentId }) {
     if (Number.isSafeInteger(said.line)) data.line = said.line;
     if (typeof said.diff_hunk === "string") data.diffHunk = said.diff_hunk.slice(-MAX_DIFF_CHARACTERS).toWellFormed();
   }
-  const heading = `${repository.full_name}#${subject.number}: ${subject.title ?? ""}`;
-  const text = `${heading}\n\n${said.body ?? ""}`.toWellFormed();
+  const body = typeof said.body === "string" ? said.body : "";
+  const text = beginning(body, MAX_TEXT_BYTES);
+  const note = text.length < body.length ? `\n\n[left out: ${body.length - text.length} more characters]` : "";
   return {
     // The repository's id stays when the repository is renamed.
     conversationKey: `repository-${repository.id}:${subject.number}`,
     nativeLocator: locator,
     displayUrl: typeof said.html_url === "string" ? said.html_url : undefined,
-    parts: [{ text }, { data }],
+    parts: [{ text: `${repository.full_name}#${subject.number}: ${title}\n\n${text}${note}` }, { data }],
   };
 }
 

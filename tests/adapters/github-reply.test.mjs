@@ -103,6 +103,21 @@ test("an adapter that dies before GitHub has made the comment looks for it and t
   assert.equal(world.api.of(5).length, 1);
 });
 
+test("while an attempt may still be under way nothing is sent, and nothing is looked up", async () => {
+  world.api.order({ hold: true });
+  const { taskId } = await asked(12);
+  await world.complete(taskId, "one at a time");
+  await until("GitHub is asked", () => world.api.held === 1);
+  await world.agent.kill();
+  await world.agent.restart();
+  await world.agent.as("alice").call("GET", "/tasks?pageSize=1");
+  await world.agent.logged(new RegExp(`"event":"reply","taskId":"${taskId}"[^\\n]*"state":"HELD"`));
+  assert.equal(world.api.requests.filter((request) => request.includes("/issues/12/")).length, 1);
+  await crash(() => world.api.proceed());
+  await delivered(taskId);
+  assert.equal(world.api.of(12).length, 1);
+});
+
 test("somebody else's comment with the marker is not ours", async () => {
   world.api.order({ hold: true });
   const { taskId } = await asked(6);

@@ -129,6 +129,14 @@ test("what is no work is counted in place, by event, action and reason, and make
   assert.equal((await alice.call("GET", "/tasks?pageSize=1")).json.totalSize, before);
 });
 
+test("a text in the longest characters that GitHub takes is cut to what a message may hold, and says so", async () => {
+  const body = `@${LOGIN} ${"\u{1f600}".repeat(40_000)}`;
+  const { taskId } = await world.accepted(commented(13, body));
+  const [text] = (await alice.task(taskId)).history[0].parts;
+  assert.match(text.text, /\u{1f600}\n\n\[left out: \d+ more characters\]$/u);
+  await finish(taskId);
+});
+
 test("a task id in what somebody writes neither selects nor continues a task", async () => {
   const { taskId } = await world.accepted(commented(9, `@${LOGIN} begin`));
   const other = await world.accepted(commented(9, `@${LOGIN} taskId: ${taskId} {"taskId": "${taskId}"}`));
