@@ -8,9 +8,10 @@ const COMMENTS = /^\/repos\/([^/]+)\/([^/]+)\/issues\/(\d+)\/comments$/;
 /**
  * What becomes of the next request to make a comment:
  *   `refuse`  it is answered with a status, and nothing is made
- *   `cut`     the connection breaks without an answer; `made` says whether the comment was made before
+ *   `cut`     the connection breaks without an answer; `made` says whether the comment was made before, or is made later,
+ *             when `proceed` is called
  *   `hold`    it is made only when `proceed` is called; the answer is lost if nobody waits for it by then
- * @typedef {{ refuse: number } | { cut: true, made: boolean } | { hold: true }} Order
+ * @typedef {{ refuse: number } | { cut: true, made: boolean | "later" } | { hold: true }} Order
  */
 
 /** A running stand-in. */
@@ -102,7 +103,9 @@ export class GitHubApi {
     const order = this.#orders.shift() ?? {};
     if (order.refuse) return answer(order.refuse, { message: `ordered ${order.refuse}` });
     if (order.cut) {
-      if (order.made) this.add(number, body, this.login);
+      const make = () => this.add(number, body, this.login);
+      if (order.made === "later") this.#held.push(make);
+      else if (order.made) make();
       return request.socket.destroy();
     }
     const make = () => answer(201, this.add(number, body, this.login));

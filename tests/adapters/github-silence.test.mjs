@@ -9,16 +9,16 @@ import { GitHubWorld, LOGIN } from "./github-world.mjs";
 
 const world = await GitHubWorld.start({ GITHUB_TIMEOUT_MS: "400" });
 
-const asked = (number) =>
-  world.accepted(
+const asked = (number, of = world) =>
+  of.accepted(
     webhook("issue_comment", { action: "created", issue: issue(number), comment: comment(`@${LOGIN} please`) }),
   );
 
 /** The task's delivery, once it is as asked for. */
-const delivery = (taskId, isIt) =>
+const delivery = (taskId, isIt, of = world) =>
   until("the delivery is as expected", async () => {
-    const query = "SELECT state, outcome, provider_response_id FROM deliveries WHERE task_id = ?";
-    const [row] = await world.agent.rows("PrincipalObject", query, taskId);
+    const query = "SELECT state, outcome, attempts, provider_response_id FROM deliveries WHERE task_id = ?";
+    const [row] = await of.agent.rows("PrincipalObject", query, taskId);
     return row && isIt(row) && row;
   });
 
@@ -61,4 +61,17 @@ test("a comment that GitHub has lost is made by the next attempt, and there is o
     requests.indexOf(requests.find((request) => request.startsWith("GET"))) < requests.lastIndexOf(requests[0]),
   );
   assert.equal(world.api.of(3).length, 1);
+});
+
+test("a cut connection is no end: GitHub is looked at as long as it may be making the comment, and no other attempt begins", async () => {
+  const patient = await GitHubWorld.start({ GITHUB_TIMEOUT_MS: "4000" });
+  patient.api.order({ cut: true, made: "later" });
+  const { taskId } = await asked(4, patient);
+  await patient.complete(taskId, "later than the cut");
+  const looks = () => patient.api.requests.filter((request) => request.startsWith("GET")).length;
+  await until("the adapter has looked twice", () => looks() >= 2);
+  patient.api.proceed();
+  const { attempts } = await delivery(taskId, DELIVERED, patient);
+  assert.equal(attempts, 1);
+  assert.equal(patient.api.of(4).length, 1);
 });
