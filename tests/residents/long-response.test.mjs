@@ -45,20 +45,48 @@ test("a shell script reports progress, appends, and completes with what it appen
   await runner.logged(/disposition=settled/);
 });
 
-test("an artifact is bounded at 1 MiB however it comes; what is refused leaves what was there, and the turn alive", async () => {
+test("a response in chunks goes beyond 1 MiB, and reads as the stream that brought it", async () => {
+  const { id } = await alice.submit("a long report");
+  const watcher = await alice.subscribe(id);
+  const turn = await agent.resident().turn();
+  const sent = [];
+  for (let index = 0; index < 12; index += 1) {
+    const text = `${index} ${"\u{1f980}x".repeat(60 * KIB)}`;
+    sent.push({ text });
+    const answer = await turn.tool("a2a_append_response", { text, append: index > 0, lastChunk: index === 11 });
+    assert.equal(answer.status, 200, answer.text);
+  }
+  assert.equal((await turn.tool("a2a_complete_task")).json.state, "TASK_STATE_COMPLETED");
+  assert.equal(await turn.end(), "settled");
+  const task = await alice.task(id);
+  assert.deepEqual(task.artifacts, [{ artifactId: "response", name: "response", parts: sent }]);
+  const chunks = (await watcher.rest()).flatMap(({ artifactUpdate }) => artifactUpdate ?? []);
+  assert.deepEqual(
+    chunks.flatMap(({ artifact }) => artifact.parts),
+    sent,
+  );
+  const listed = await alice.call("GET", "/tasks?includeArtifacts=true&pageSize=1");
+  assert.deepEqual(listed.json.tasks[0].artifacts, task.artifacts);
+  const lean = await alice.call("GET", "/tasks?pageSize=1");
+  assert.equal(lean.json.tasks[0].artifacts, undefined);
+});
+
+test("what is given at once is bounded at 1 MiB, what comes in chunks at 8 MiB a task; the turn outlives both", async () => {
   const { id } = await alice.submit("too much");
   const turn = await agent.resident().turn();
   const append = (text, fields) => turn.tool("a2a_append_response", { text, append: true, ...fields });
-  const chunk = "x".repeat(400 * KIB);
-  for (const _ of [1, 2]) assert.equal((await append(chunk)).status, 200);
-  assertError(await append(chunk), "PAYLOAD_TOO_LARGE");
   assertError(await append("x".repeat(KIB * KIB)), "PAYLOAD_TOO_LARGE");
+  assertError(await turn.tool("a2a_complete_task", { response: "x".repeat(KIB * KIB) }), "PAYLOAD_TOO_LARGE");
+  const chunk = "x".repeat(900 * KIB);
+  for (let index = 0; index < 9; index += 1) assert.equal((await append(chunk)).status, 200);
+  assertError(await append(chunk), "PAYLOAD_TOO_LARGE");
   assert.equal((await turn.heartbeat()).json.live, true);
   const [{ parts }] = (await alice.task(id)).artifacts;
   assert.deepEqual(
     parts.map(({ text }) => text.length),
-    [400 * KIB, 400 * KIB],
+    Array(9).fill(900 * KIB),
   );
+  assert.match((await turn.tool("a2a_read_task")).json.text, /the rest is left out to keep this text short/);
   assert.equal((await append("the end", { lastChunk: true })).status, 200);
   assertError(await append("behind it"), "UNSUPPORTED_OPERATION");
   assert.equal((await turn.tool("a2a_complete_task")).json.state, "TASK_STATE_COMPLETED");

@@ -60,6 +60,7 @@ impl<S: Store> Principal<'_, S> {
         }
         let message: Json = serde_json::from_str(command.message.get())
             .map_err(|_| StoreError::Corrupt { what: "message" })?;
+        let mut task = None;
         let mut request = json!({
             "principal": self.scope.principal,
             "message": message,
@@ -67,16 +68,22 @@ impl<S: Store> Principal<'_, S> {
             "acceptedOutputModes": command.accepted_output_modes,
         });
         if let Some(task_id) = &command.task_id {
-            let task = self.continuable(command, task_id)?;
-            let task: Json = serde_json::from_str(&task.render(self.store, &View::default())?)
-                .map_err(|_| StoreError::Corrupt { what: "task" })?;
-            set(&mut request, "task", task);
+            let continued = self.continuable(command, task_id)?;
+            task = Some(continued.render(self.store, &View::default())?);
         } else if let Some(context_id) = &command.context_id
             && self.owns_context(context_id)?
         {
             set(&mut request, "contextId", json!(context_id));
         }
-        Ok(Begun::Ask(request.to_string()))
+        let mut request = request.to_string();
+        if let Some(task) = task {
+            // As it is stored: it may be long, and many times as long once it is parsed.
+            request.pop();
+            request.push_str(",\"task\":");
+            request.push_str(&task);
+            request.push('}');
+        }
+        Ok(Begun::Ask(request))
     }
 
     /// The executor's first line: it decides what becomes of the message.

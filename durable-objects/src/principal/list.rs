@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use protocol::cursor::{Cursor, KEY_BYTES};
 
 use super::Principal;
+use super::artifacts::push_row;
 use super::task::{COLUMNS, MAX_HISTORY, Task, push_string};
 use crate::commands::JsonText;
 use crate::commands::principal::{ListReply, ListTasks};
@@ -90,7 +91,7 @@ impl<S: Store> Principal<'_, S> {
             for chunk in tasks.chunks(MAX_BOUND) {
                 let (places, parameters) = bound(chunk);
                 let sql = format!(
-                    "SELECT task_id, sum(length({column})) FROM {table} WHERE task_id IN ({places}) GROUP BY task_id"
+                    "SELECT task_id, sum(octet_length({column})) FROM {table} WHERE task_id IN ({places}) GROUP BY task_id"
                 );
                 for mut row in self.store.query(&sql, &parameters)? {
                     let size = sizes.entry(row.text()?).or_default();
@@ -188,7 +189,7 @@ impl<S: Store> Principal<'_, S> {
             let (places, parameters) = bound(chunk);
             let sql = format!("{select} WHERE task_id IN ({places}) ORDER BY task_id, ordinal");
             for mut row in self.store.query(&sql, &parameters)? {
-                found.entry(row.text()?).or_default().push(row.text()?);
+                push_row(found.entry(row.text()?).or_default(), row.text()?)?;
             }
         }
         Ok(found)

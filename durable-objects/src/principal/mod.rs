@@ -21,6 +21,7 @@ mod execute;
 mod list;
 mod outbox;
 mod read;
+mod reading;
 mod replay;
 mod retention;
 mod settlements;

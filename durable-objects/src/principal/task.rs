@@ -5,6 +5,7 @@ use protocol::extensions::OUTFITTER_TASK_KEY;
 use protocol::{outfitter_task, state, time};
 use serde_json::json;
 
+use super::artifacts::push_row;
 use crate::commands::JsonText;
 use crate::commands::principal::{Locator, TaskReply, View};
 use crate::effects::{Effects, Frame, FrameKind};
@@ -159,7 +160,7 @@ impl Task {
     /// Drops the oldest messages over [`MAX_HISTORY_BYTES`].
     fn trim_history<S: Store>(&self, store: &S) -> Result<(), StoreError> {
         let sizes = store.query(
-            "SELECT ordinal, length(message) FROM messages WHERE task_id = ?1 ORDER BY ordinal DESC",
+            "SELECT ordinal, octet_length(message) FROM messages WHERE task_id = ?1 ORDER BY ordinal DESC",
             &[(&self.task_id).into()],
         )?;
         let mut kept_bytes = 0_i64;
@@ -347,14 +348,14 @@ fn count_transition<S: Store>(
 
 /// The stored artifacts of a task, oldest first, as JSON.
 pub(super) fn artifacts<S: Store>(store: &S, task_id: &str) -> Result<Vec<String>, StoreError> {
-    store
-        .query(
-            "SELECT artifact FROM artifacts WHERE task_id = ?1 ORDER BY ordinal",
-            &[task_id.into()],
-        )?
-        .into_iter()
-        .map(|mut row| row.text())
-        .collect()
+    let mut artifacts = Vec::new();
+    for mut row in store.query(
+        "SELECT artifact FROM artifacts WHERE task_id = ?1 ORDER BY ordinal",
+        &[task_id.into()],
+    )? {
+        push_row(&mut artifacts, row.text()?)?;
+    }
+    Ok(artifacts)
 }
 
 /// The newest `length` messages kept of a task, or all of them, oldest first, as JSON.

@@ -8,16 +8,13 @@ use protocol::error::{A2aError, Reason};
 use protocol::extensions::{
     Activated, ELICITATION_URI, Extension, OUTFITTER_TASK_KEY, OUTFITTER_TASK_URI,
 };
-use protocol::untrusted::{self, TaskView};
 use protocol::{outfitter_task, state};
 use serde_json::{Map, Value as Json, json};
 
 use super::artifacts::Chunk;
-use super::task::{Task, artifacts, history};
-use super::trusted::Origin;
+use super::task::Task;
 use super::{Principal, read};
-use crate::commands::JsonText;
-use crate::commands::principal::{Output, Tool, ToolReply, UseTool, View};
+use crate::commands::principal::{Output, Tool, ToolReply, UseTool};
 use crate::error::CoreError;
 use crate::storage::{Store, StoreError};
 
@@ -197,75 +194,13 @@ impl<S: Store> Principal<'_, S> {
     }
 
     /// What the caller activated with the newest accepted activation of the task.
-    fn activated(&self, task: &Task) -> Result<Activated, CoreError> {
+    pub(super) fn activated(&self, task: &Task) -> Result<Activated, CoreError> {
         let row = self.store.first(
             "SELECT extensions FROM claims WHERE activation_id = ?1",
             &[task.activation_id.into()],
         )?;
         let bits = row.map(|mut row| row.integer()).transpose()?.unwrap_or(0);
         Ok(Activated::from(u8::try_from(bits).unwrap_or(0)))
-    }
-
-    /// The task as the resident reads it: structured, or as text between untrusted-content markers.
-    fn read_for_resident(&self, task: &Task, structured: bool) -> Result<ToolReply, CoreError> {
-        let extensions: Vec<String> = self
-            .activated(task)?
-            .iter()
-            .map(|extension| extension.uri().to_owned())
-            .collect();
-        let accepted_output_modes = self.accepted_output_modes(task)?;
-        let messages = parse_all(&history(self.store, &task.task_id, None)?)?;
-        let reference_task_ids = newest_references(&messages);
-        let origin = self.origin(&task.task_id)?;
-        if structured {
-            let mut view = json!({
-                "extensions": extensions,
-                "acceptedOutputModes": accepted_output_modes,
-                "referenceTaskIds": reference_task_ids,
-            });
-            if let (Some(origin), Some(fields)) = (&origin, view.as_object_mut()) {
-                let origin = serde_json::to_value(origin)
-                    .map_err(|_| StoreError::Corrupt { what: "origin" })?;
-                fields.insert("origin".to_owned(), origin);
-            }
-            return Ok(ToolReply::Structured {
-                task: JsonText::from_text(task.render(self.store, &View::default())?),
-                request: JsonText::from_text(view.to_string()),
-            });
-        }
-        let artifacts = parse_all(&artifacts(self.store, &task.task_id)?)?;
-        Ok(ToolReply::Text(untrusted::render(&TaskView {
-            task_id: &task.task_id,
-            context_id: &task.context_id,
-            state: &task.state,
-            messages: &messages,
-            artifacts: &artifacts,
-            extensions: &extensions,
-            accepted_output_modes: &accepted_output_modes,
-            reference_task_ids: &reference_task_ids,
-            origin: &origin.map(Origin::into_lines).unwrap_or_default(),
-            max_bytes: untrusted::MAX_BYTES,
-        })))
-    }
-
-    fn accepted_output_modes(&self, task: &Task) -> Result<Vec<String>, CoreError> {
-        let row = self.store.first(
-            "SELECT accepted_output_modes FROM claims WHERE activation_id = ?1",
-            &[task.activation_id.into()],
-        )?;
-        match row
-            .map(|mut row| row.optional_text())
-            .transpose()?
-            .flatten()
-        {
-            None => Ok(Vec::new()),
-            Some(modes) => serde_json::from_str(&modes).map_err(|_| {
-                StoreError::Corrupt {
-                    what: "output modes",
-                }
-                .into()
-            }),
-        }
     }
 }
 
@@ -276,27 +211,4 @@ fn response_artifact(parts: &str) -> String {
     artifact.push_str(parts);
     artifact.push('}');
     artifact
-}
-
-fn parse_all(stored: &[String]) -> Result<Vec<Json>, CoreError> {
-    stored
-        .iter()
-        .map(|json| {
-            serde_json::from_str(json).map_err(|_| StoreError::Corrupt { what: "message" }.into())
-        })
-        .collect()
-}
-
-/// What the caller's newest message refers to.
-fn newest_references(messages: &[Json]) -> Vec<String> {
-    messages
-        .iter()
-        .rev()
-        .find(|message| message.get("role").and_then(Json::as_str) == Some("ROLE_USER"))
-        .and_then(|message| message.get("referenceTaskIds"))
-        .and_then(Json::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(|id| id.as_str().map(str::to_owned))
-        .collect()
 }

@@ -1,6 +1,7 @@
 //! A task with everything that is shown of it, read in one statement of one row: statements and rows are what a read
 //! costs.
 
+use super::artifacts::may_have_further_rows;
 use super::task::{MAX_HISTORY, Task, artifacts, history};
 use crate::commands::principal::View;
 use crate::storage::{Store, StoreError};
@@ -25,11 +26,18 @@ impl Whole {
             .min(MAX_HISTORY);
         match store.first(QUERY, &[task_id.into(), newest.into()]) {
             Ok(None) => Ok(None),
-            Ok(Some(mut row)) => Ok(Some(Self {
-                artifacts: row.optional_text()?,
-                history: row.optional_text()?,
-                task: Task::from_row(row)?,
-            })),
+            Ok(Some(mut row)) => {
+                let artifacts = row.optional_text()?;
+                // The rows of an artifact that came in chunks are no members of an array.
+                if artifacts.as_deref().is_some_and(may_have_further_rows) {
+                    return Self::in_parts(store, task_id, view);
+                }
+                Ok(Some(Self {
+                    artifacts,
+                    history: row.optional_text()?,
+                    task: Task::from_row(row)?,
+                }))
+            }
             // The platform may refuse a value over 2,000,000 bytes even where it is only read: such a task is put together
             // here.
             Err(_) => Self::in_parts(store, task_id, view),

@@ -73,6 +73,21 @@ pub fn authorization(question: &str) -> Tool {
     }
 }
 
+/// A chunk of the response.
+pub fn chunk(text: &str, append: bool, last: bool) -> Tool {
+    Tool::AppendResponse {
+        parts: raw(&json!([{ "text": text }])),
+        append,
+        last,
+    }
+}
+
+pub fn progress(note: &str) -> Tool {
+    Tool::ReportProgress {
+        note: note.to_owned(),
+    }
+}
+
 pub fn output(name: &str, value: Json) -> Output {
     Output {
         name: name.to_owned(),

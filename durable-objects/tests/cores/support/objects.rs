@@ -119,9 +119,14 @@ impl Watcher {
         if let Some(update) = json.get_mut("statusUpdate") {
             *status = update["status"].take();
         } else if let Some(update) = json.get_mut("artifactUpdate") {
-            let new = update["artifact"].take();
+            let appends = update["append"] == true;
+            let mut new = update["artifact"].take();
             let same = |old: &&mut Json| old["artifactId"] == new["artifactId"];
             match artifacts.iter_mut().find(same) {
+                Some(old) if appends => {
+                    let more = new["parts"].as_array_mut().expect("parts");
+                    old["parts"].as_array_mut().expect("parts").append(more);
+                }
                 Some(old) => *old = new,
                 None => artifacts.push(new),
             }
