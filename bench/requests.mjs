@@ -31,7 +31,8 @@ export function subscribe(token, taskId) {
   return request("GET", `/tasks/${taskId}:subscribe`, token);
 }
 
-function request(method, path, token, body) {
+/** @param {string} method @param {string} path @param {string} token @param {string} [body] */
+export function request(method, path, token, body) {
   const lines = [
     `${method} ${path} HTTP/1.1`,
     "host: bench",

@@ -1,7 +1,8 @@
 // Measures this Worker beside a hand-written JavaScript Worker that does the same inserts with no checks, both on the
-// same workerd, in one run: sends that return at once, reads, one stream's latency, and the size of the code.
+// same workerd, in one run: sends that return at once, reads, one stream's latency, and the size of the code. Then, this
+// Worker alone, how a wake reaches a resident that waits.
 //
-//   node bench/run.mjs [--rounds N] [--sends N] [--gets N] [--streams N] [--state FOLDER]
+//   node bench/run.mjs [--rounds N] [--sends N] [--gets N] [--streams N] [--wakes N] [--state FOLDER]
 //
 // Prints a table and writes bench/results.json. The Worker must have been built.
 //
@@ -16,6 +17,7 @@ import { parseArgs } from "node:util";
 import { startFloor, startWorker } from "./contestants.mjs";
 import { figuresOf, generatorShare, machine, table } from "./report.mjs";
 import { principalsOf, runRounds } from "./rounds.mjs";
+import { measureWakes } from "./wakes.mjs";
 
 const RESULTS = path.join(import.meta.dirname, "results.json");
 
@@ -30,6 +32,7 @@ const { values } = parseArgs({
     sends: { type: "string", default: "1200" },
     gets: { type: "string", default: "3000" },
     streams: { type: "string", default: "80" },
+    wakes: { type: "string", default: "200" },
     state: { type: "string", default: existsSync(MEMORY_FOLDER) ? MEMORY_FOLDER : os.tmpdir() },
   },
 });
@@ -52,6 +55,9 @@ try {
   contestants.push(await startFloor(path.join(state, "floor"), principals));
   const measured = await runRounds(contestants, plan, (line) => console.log(`==> ${line}`));
 
+  console.log("==> wakes");
+  const wakes = await measureWakes(path.join(state, "wakes"), whole("wakes"));
+
   const figures = figuresOf(measured, contestants);
   const names = contestants.map(({ name }) => name);
   const load = { before: loadBefore, after: os.loadavg()[0] };
@@ -63,11 +69,13 @@ try {
     plan,
     names,
     figures,
+    wakes,
     generatorShare: generatorShare(measured),
   };
   await writeFile(RESULTS, `${JSON.stringify(results, null, 2)}\n`);
 
   console.log(`\n${table(figures, names)}\n`);
+  console.log(`${table(wakes, ["this Worker"])}\n`);
   const { cpus, cpuModel, memoryGb } = results.machine;
   console.log(`${plan.rounds} alternating rounds on ${cpus} CPUs (${cpuModel}), ${memoryGb} GB, ${date.slice(0, 10)}`);
   console.log(
@@ -80,7 +88,7 @@ try {
   await rm(state, { recursive: true, force: true });
 }
 
-/** @param {"rounds" | "sends" | "gets" | "streams"} option */
+/** @param {"rounds" | "sends" | "gets" | "streams" | "wakes"} option */
 function whole(option) {
   const value = Number(values[option]);
   if (Number.isInteger(value) && value >= 1 && value <= 100_000) return value;
