@@ -310,15 +310,18 @@ impl Inner {
                 }
                 Due::Push(due) => self.push(&resident, due).await?,
                 Due::Replay { principal, replay } => {
-                    let answer = self
-                        .objects
-                        .principal(&principal, &resident, replay)
-                        .await
-                        .into_answer("replay_failed")
-                        .ok();
-                    self.run(&resident, |queue| {
-                        queue.replayed(&principal, answer.as_ref())
-                    })?;
+                    let mut next = Some(replay);
+                    while let Some(replay) = next {
+                        let answer = self
+                            .objects
+                            .principal(&principal, &resident, replay.clone())
+                            .await
+                            .into_answer("replay_failed")
+                            .ok();
+                        next = self.run(&resident, |queue| {
+                            queue.replayed(&principal, &replay, answer.as_ref())
+                        })?;
+                    }
                 }
             }
         }

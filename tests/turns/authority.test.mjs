@@ -105,6 +105,7 @@ test("after a cancel a turn opens nothing, and hears of it", async () => {
   await assertNoAuthority(turn, id);
   assertError(await turn.tryEnd(), "TURN_NOT_LIVE");
   assert.equal(await alice.state(id), "TASK_STATE_CANCELED");
+  await agent.logged(new RegExp(`"event":"turn_canceled".*"turn_id":"${turn.turnId}"`));
 });
 
 test("a turn that has settled its task changes nothing more", async () => {

@@ -90,6 +90,7 @@ test("a newer session takes over: the older is told so, and its turn is over", a
   const older = agent.resident();
   const { id } = await alice.submit("handed over");
   const turn = await older.turn();
+  assert.equal((await turn.heartbeat()).json.live, true);
   const newer = agent.resident();
   const handed = await newer.turn();
   assert.equal(handed.taskId, id);
@@ -98,8 +99,21 @@ test("a newer session takes over: the older is told so, and its turn is over", a
   assertError(await older.call("wakes:take", { session: older.session, waitMs: 0 }), "SESSION_SUPERSEDED");
   assertError(await turn.tool("a2a_complete_task", { response: "late" }), "TURN_NOT_LIVE");
   assert.deepEqual((await turn.heartbeat({}, older.token)).json, { live: false, reason: "superseded" });
+  await agent.logged(new RegExp(`"event":"turn_superseded".*"turn_id":"${turn.turnId}"`));
   await handed.complete("done");
   await handed.end();
+});
+
+test("a turn in which no resident was heard is no delivery, however many sessions begin", async () => {
+  const { id } = await alice.submit("never arrives");
+  for (let session = 0; session < 7; session += 1) {
+    const turn = await agent.resident().turn();
+    assert.equal(turn.taskId, id);
+    assert.equal(turn.grant.delivery, 1);
+  }
+  const turn = await agent.resident().turn();
+  await turn.complete("done");
+  assert.equal(await turn.end(), "settled");
 });
 
 test("a turn that leaves its task unsettled is offered again, five times, and then no more", async () => {

@@ -234,6 +234,8 @@ pub enum TurnOutcome {
     Expired,
     /// A new resident session began.
     Superseded,
+    /// The same, before there was any sign of life in the turn: it was not delivered.
+    Undelivered,
 }
 
 /// A queue reports that a turn is over. Repeating it answers the same.
@@ -358,11 +360,15 @@ pub enum ToolReply {
 }
 
 /// A queue's new session asks for everything this principal still has to be done by its resident.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replay {
     /// The deployment's credentials name this resident for the principal: if another served it before, its unfinished
     /// tasks move here.
     pub assigned: bool,
+    /// Counts the queue's startups. What an earlier one asks, and late comes, changes nothing.
+    pub startup: i64,
+    /// Goes on behind this activation; 0 at the beginning.
+    pub after: i64,
 }
 
 /// A queue could not tell its resident of a wake, three times: the wake has failed.
@@ -383,6 +389,8 @@ pub struct Recorded {}
 pub struct ReplayReply {
     /// Activations that follow by the outbox.
     pub offered: u32,
+    /// Where there are more: to be asked for behind this activation.
+    pub next: Option<i64>,
     /// Another resident serves the principal now: nothing more is owed to this one.
     pub moved: bool,
 }

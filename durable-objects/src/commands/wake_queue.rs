@@ -54,6 +54,13 @@ pub enum Notice {
         /// Its task.
         task_id: String,
     },
+    /// Another resident served the principal until now: all it has open is to be asked for ([`Replay`]).
+    ///
+    /// [`Replay`]: super::principal::Replay
+    Moved {
+        /// Whose.
+        principal: String,
+    },
 }
 
 /// What a queue did with a notice.

@@ -13,6 +13,7 @@ use super::{Principal, elicitation, task};
 use crate::commands::JsonText;
 use crate::commands::principal::{Send, SendReply};
 use crate::commands::wake_queue::Notice;
+use crate::effects::OwedNotice;
 use crate::error::CoreError;
 use crate::storage::{Store, StoreError};
 
@@ -49,7 +50,10 @@ impl<S: Store> Principal<'_, S> {
             return Ok(prior);
         }
         let task = self.accept(command, WakeState::Queued)?;
-        self.owe_wake(&task)?;
+        let has_moved = |owed: &OwedNotice| matches!(owed.notice, Notice::Moved { .. });
+        if !self.effects.notices.iter().any(has_moved) {
+            self.owe_wake(&task)?;
+        }
         let reply = match command.task_id {
             Some(_) => task.reply(self.store, &command.view)?,
             None => {
@@ -223,8 +227,9 @@ impl<S: Store> Principal<'_, S> {
             return Err(too_many_open_tasks(max_open_tasks).into());
         }
         if counted.moved {
-            // The principal's credential names another resident than before: its open tasks go there, too.
-            self.offer_all()?;
+            // The principal's credential names another resident than before: its open tasks go there, this one last.
+            let principal = self.scope.principal.to_owned();
+            self.owe(self.scope.resident, Notice::Moved { principal })?;
         }
         Ok(Task {
             task_id,

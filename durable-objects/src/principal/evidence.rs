@@ -14,6 +14,8 @@ pub(super) enum Kind {
     WakeFailed,
     /// A turn on it ended without a sign of life.
     TurnExpired,
+    /// A newer session of its resident ended a turn on it.
+    TurnSuperseded,
     /// A turn on it failed.
     TurnFailed,
     /// Its turns failed three times.
@@ -35,6 +37,7 @@ impl Kind {
             Self::Woken => "WOKEN",
             Self::WakeFailed => "WAKE_FAILED",
             Self::TurnExpired => "TURN_EXPIRED",
+            Self::TurnSuperseded => "TURN_SUPERSEDED",
             Self::TurnFailed => "TURN_FAILED",
             Self::Unhealthy => "UNHEALTHY",
             Self::Canceled => "CANCELED",

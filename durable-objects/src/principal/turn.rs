@@ -224,9 +224,14 @@ impl<S: Store> Principal<'_, S> {
                 Disposition::Interrupted
             });
         }
-        if command.outcome == TurnOutcome::Expired {
+        let cut_short = match &command.outcome {
+            TurnOutcome::Expired => Some(Kind::TurnExpired),
+            TurnOutcome::Superseded | TurnOutcome::Undelivered => Some(Kind::TurnSuperseded),
+            TurnOutcome::Ended | TurnOutcome::Failed(_) => None,
+        };
+        if let Some(kind) = cut_short {
             self.record(
-                Kind::TurnExpired,
+                kind,
                 Some(&task.task_id),
                 command.activation_id,
                 Some(&command.turn_id),
@@ -240,6 +245,17 @@ impl<S: Store> Principal<'_, S> {
                 Some(reason),
             )?;
             return self.judge_failure(command, task, claim, reason);
+        }
+        if command.outcome == TurnOutcome::Undelivered {
+            // No resident is known to have had it, so it does not count: each startup would use one up otherwise, and
+            // only a startup makes another.
+            self.advance_claim(
+                command.activation_id,
+                WakeState::Queued,
+                claim.deliveries.saturating_sub(1).max(0),
+                claim.failures,
+            )?;
+            return Ok(Disposition::Reoffered);
         }
         if claim.deliveries < MAX_DELIVERIES {
             self.advance_claim(

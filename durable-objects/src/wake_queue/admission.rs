@@ -30,6 +30,10 @@ impl<S: Store> WakeQueue<'_, S> {
                     }
                     Admission::Admitted
                 }
+                Notice::Moved { principal } => {
+                    self.expect_replay(principal)?;
+                    Admission::Admitted
+                }
             });
         }
         if let Some(depth) = depth {
@@ -108,6 +112,7 @@ impl<S: Store> WakeQueue<'_, S> {
         if let Some(mut row) = turn {
             let turn_id = row.text()?;
             self.remember_end(&turn_id, "canceled")?;
+            self.log_turn("turn_canceled", &turn_id, task_id);
             self.effects.rings.push(turn_bell(&turn_id));
             self.effects.rings.push(WAKE_BELL.to_owned());
         }

@@ -191,12 +191,17 @@ impl<'a, S: Store> WakeQueue<'a, S> {
         self.run(|queue| queue.next_due())
     }
 
-    /// A principal was asked to replay, or could not be.
+    /// A principal was asked to replay, or could not be. Where there is more of it, what to ask next.
     ///
     /// # Errors
     /// A fault of the store.
-    pub fn replayed(self, principal: &str, answer: Option<&ReplayReply>) -> Run<()> {
-        self.run(|queue| queue.finish_replay(principal, answer))
+    pub fn replayed(
+        self,
+        principal: &str,
+        replay: &Replay,
+        answer: Option<&ReplayReply>,
+    ) -> Run<Option<Replay>> {
+        self.run(|queue| queue.finish_replay(principal, replay, answer))
     }
 
     /// A wake was pushed, or could not be.
@@ -228,11 +233,8 @@ impl<'a, S: Store> WakeQueue<'a, S> {
         if let Some(ending) = self.overdue_turn()? {
             return Ok(Due::End(ending));
         }
-        if let Some((principal, assigned)) = self.next_replay()? {
-            return Ok(Due::Replay {
-                principal,
-                replay: Replay { assigned },
-            });
+        if let Some((principal, replay)) = self.next_replay()? {
+            return Ok(Due::Replay { principal, replay });
         }
         if let Some(push) = self.next_push()? {
             return Ok(Due::Push(push));

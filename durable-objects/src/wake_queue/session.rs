@@ -2,7 +2,7 @@
 //! principal is asked what it still has to be done.
 
 use super::WakeQueue;
-use crate::commands::principal::ReplayReply;
+use crate::commands::principal::{Replay, ReplayReply};
 use crate::effects::LogEvent;
 use crate::error::CoreError;
 use crate::storage::{Store, StoreError};
@@ -86,14 +86,28 @@ impl<S: Store> WakeQueue<'_, S> {
         Ok(())
     }
 
-    pub(super) fn next_replay(&mut self) -> Result<Option<(String, bool)>, StoreError> {
+    /// A principal is to be asked at the alarm, which is due now.
+    pub(super) fn expect_replay(&mut self, principal: &str) -> Result<(), StoreError> {
+        let now_ms = self.environment.now_ms;
+        self.store.execute(
+            "INSERT INTO principals (principal, assigned, replay_due_ms, attempts) VALUES (?1, 0, ?2, 0) \
+             ON CONFLICT (principal) DO UPDATE SET replay_due_ms = ?2, attempts = 0",
+            &[principal.into(), now_ms.into()],
+        )?;
+        self.effects.wake_at(now_ms);
+        Ok(())
+    }
+
+    /// The principal that is to be asked next, and what.
+    pub(super) fn next_replay(&mut self) -> Result<Option<(String, Replay)>, StoreError> {
         let row = self.store.first(
-            "SELECT principal, assigned, attempts FROM principals WHERE replay_due_ms <= ?1 \
-             ORDER BY replay_due_ms LIMIT 1",
+            "SELECT principal, assigned, attempts, (SELECT coalesce(max(ordinal), -1) FROM sessions) \
+             FROM principals WHERE replay_due_ms <= ?1 ORDER BY replay_due_ms LIMIT 1",
             &[self.environment.now_ms.into()],
         )?;
         let Some(mut row) = row else { return Ok(None) };
         let (principal, assigned, attempts) = (row.text()?, row.integer()? != 0, row.integer()?);
+        let startup = row.integer()?;
         let shift = u32::try_from(attempts.clamp(0, 5)).unwrap_or(5);
         let retry_ms = self
             .environment
@@ -103,16 +117,31 @@ impl<S: Store> WakeQueue<'_, S> {
             "UPDATE principals SET replay_due_ms = ?2, attempts = attempts + 1 WHERE principal = ?1",
             &[(&principal).into(), retry_ms.into()],
         )?;
-        Ok(Some((principal, assigned)))
+        let replay = Replay {
+            assigned,
+            startup,
+            after: 0,
+        };
+        Ok(Some((principal, replay)))
     }
 
+    /// What to ask the principal next. What was not answered is asked again from its beginning, at the alarm.
     pub(super) fn finish_replay(
         &mut self,
         principal: &str,
+        replay: &Replay,
         answer: Option<&ReplayReply>,
-    ) -> Result<(), CoreError> {
+    ) -> Result<Option<Replay>, CoreError> {
         match answer {
             None => {}
+            Some(ReplayReply {
+                next: Some(after), ..
+            }) => {
+                return Ok(Some(Replay {
+                    after: *after,
+                    ..replay.clone()
+                }));
+            }
             // Another resident serves it now: what it sends there is no concern of this queue.
             Some(ReplayReply { moved: true, .. }) => self.store.execute(
                 "DELETE FROM principals WHERE principal = ?1",
@@ -123,6 +152,6 @@ impl<S: Store> WakeQueue<'_, S> {
                 &[principal.into()],
             )?,
         }
-        Ok(())
+        Ok(None)
     }
 }

@@ -173,9 +173,10 @@ impl<S: Store> WakeQueue<'_, S> {
         }))
     }
 
+    /// Renews the lease. While the turn is live, `attempts` tells whether it was ever renewed.
     fn renew_lease(&self, turn: &StoredTurn) -> Result<(), StoreError> {
         self.store.execute(
-            "UPDATE turn SET due_ms = ?1",
+            "UPDATE turn SET due_ms = ?1, attempts = 1",
             &[self.lease_end_ms(turn.lease_ms).into()],
         )
     }
@@ -247,7 +248,13 @@ impl<S: Store> WakeQueue<'_, S> {
     pub(super) fn supersede(&mut self) -> Result<(), CoreError> {
         match self.turn()? {
             Some(turn) if turn.phase == Phase::Live => {
-                self.end_live_turn(&turn, &TurnOutcome::Superseded)?;
+                let outcome = if turn.attempts > 0 {
+                    TurnOutcome::Superseded
+                } else {
+                    TurnOutcome::Undelivered
+                };
+                self.end_live_turn(&turn, &outcome)?;
+                self.log_turn("turn_superseded", &turn.turn_id, &turn.task_id);
             }
             Some(turn) if turn.phase == Phase::Reserved => self.release(&turn.turn_id)?,
             _ => {}
@@ -287,6 +294,16 @@ impl<S: Store> WakeQueue<'_, S> {
         Ok(())
     }
 
+    /// Says in the log what became of a turn that its resident did not end.
+    pub(super) fn log_turn(&mut self, event: &'static str, turn_id: &str, task_id: &str) {
+        self.effects.log.push(
+            LogEvent::new(event)
+                .with("resident", self.resident)
+                .with("turn_id", turn_id)
+                .with("task_id", task_id),
+        );
+    }
+
     /// The turn whose time has come: its lease is over, its end is still to be reported, or its grant never came.
     pub(super) fn overdue_turn(&mut self) -> Result<Option<Ending>, CoreError> {
         let now_ms = self.environment.now_ms;
@@ -296,11 +313,7 @@ impl<S: Store> WakeQueue<'_, S> {
         match turn.phase {
             Phase::Live => {
                 self.mark_ending(&turn, &TurnOutcome::Expired)?;
-                self.effects.log.push(
-                    LogEvent::new("lease_expired")
-                        .with("resident", self.resident)
-                        .with("turn_id", &turn.turn_id),
-                );
+                self.log_turn("lease_expired", &turn.turn_id, &turn.task_id);
                 Ok(Some(turn.ending(TurnOutcome::Expired)))
             }
             // Whether the principal granted it is unknown, but nobody was handed it: it is asked for again.
@@ -388,7 +401,7 @@ const fn reason(outcome: &TurnOutcome) -> &'static str {
     match outcome {
         TurnOutcome::Ended | TurnOutcome::Failed(_) => "ended",
         TurnOutcome::Expired => "expired",
-        TurnOutcome::Superseded => "superseded",
+        TurnOutcome::Superseded | TurnOutcome::Undelivered => "superseded",
     }
 }
 

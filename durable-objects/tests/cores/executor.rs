@@ -235,7 +235,11 @@ fn a_new_resident_session_is_not_offered_what_an_executor_is_at_work_on() {
         .command(
             "ann",
             None,
-            PrincipalCommand::Replay(Replay { assigned: true }),
+            PrincipalCommand::Replay(Replay {
+                assigned: true,
+                startup: 0,
+                after: 0,
+            }),
         )
         .unwrap();
     let reply: ReplayReply = decode(&reply);

@@ -1,8 +1,10 @@
 //! Several residents: each queue is independent, and a principal that moves takes its open tasks along.
 
-use crate::support::World;
+use durable_objects::commands::principal::{PrincipalCommand, Replay, ReplayReply};
+
 use crate::support::ask::complete;
 use crate::support::objects::QueueObject;
+use crate::support::{World, decode};
 
 fn move_to(world: &mut World, principal: &str, resident: &str) {
     world
@@ -37,9 +39,11 @@ fn the_next_message_of_a_principal_that_moved_takes_its_open_tasks_along() {
     let mut world = World::of(&["ann"]);
     let first = world.submit("ann", "m1");
     assert!(world.try_take_at("resident", "s1").unwrap().is_some());
+    world.pass(0);
     let second = world.submit("ann", "m2");
     move_to(&mut world, "ann", "other");
     let third = world.submit("ann", "m3");
+    world.pass(0);
     let mut done: Vec<_> = std::iter::from_fn(|| take_at(&mut world, "other", "t1")).collect();
     done.sort();
     let mut expected = vec![first, second, third];
@@ -48,6 +52,26 @@ fn the_next_message_of_a_principal_that_moved_takes_its_open_tasks_along() {
     // The former queue's wakes are stale.
     world.pass(120_000);
     assert_eq!(take_at(&mut world, "resident", "s2"), None);
+}
+
+#[test]
+fn a_replay_that_comes_late_does_not_take_a_principal_back_from_its_next_resident() {
+    let mut world = World::of(&["ann"]);
+    world.submit("ann", "m1");
+    assert_eq!(world.try_take("s1").unwrap().map(drop), Some(()));
+    world.pass(0);
+    move_to(&mut world, "ann", "other");
+    let second = world.submit("ann", "m2");
+    let late = PrincipalCommand::Replay(Replay {
+        assigned: true,
+        startup: 0,
+        after: 0,
+    });
+    let reply: ReplayReply = decode(&world.command("ann", Some("resident"), late).unwrap());
+    assert!(reply.moved);
+    world.pass(0);
+    let done: Vec<_> = std::iter::from_fn(|| take_at(&mut world, "other", "t1")).collect();
+    assert!(done.contains(&second), "{done:?}");
 }
 
 #[test]
@@ -71,6 +95,7 @@ fn a_principal_that_moves_back_is_served_as_before() {
     world.submit("ann", "m2");
     move_to(&mut world, "ann", "resident");
     world.submit("ann", "m3");
+    world.pass(0);
     let done = std::iter::from_fn(|| take_at(&mut world, "resident", "s1")).count();
     assert_eq!(done, 3);
 }

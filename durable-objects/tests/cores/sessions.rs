@@ -1,10 +1,13 @@
 //! Resident sessions, and what a startup offers again.
 
+use durable_objects::commands::principal::{PrincipalCommand, Replay};
 use durable_objects::commands::wake_queue::{HeartbeatReply, TurnAuthority};
+use durable_objects::storage::Store;
 
 use crate::support::World;
 use crate::support::ask::{answer_to, complete, question};
 use crate::support::network::Address;
+use crate::support::peek::integer;
 
 #[test]
 fn a_new_session_ends_the_turn_of_the_one_before_and_gets_its_task() {
@@ -23,6 +26,10 @@ fn a_new_session_ends_the_turn_of_the_one_before_and_gets_its_task() {
     assert_eq!(refused.reason(), "TURN_NOT_LIVE");
     let new = world.try_take("s2").unwrap().expect("a turn");
     assert_eq!(new.task_id, task_id);
+    assert_eq!(
+        world.evidence("ann", &task_id),
+        ["ACCEPTED", "WOKEN", "TURN_SUPERSEDED", "WOKEN"]
+    );
 }
 
 #[test]
@@ -116,4 +123,116 @@ fn startup_recovers_every_principals_work_even_if_one_can_not_be_reached() {
     let last = world.try_take("s2").unwrap().expect("of the first");
     assert_ne!(last.task_id, next.task_id);
     assert!([of_ann, of_bob].contains(&last.task_id));
+}
+
+#[test]
+fn startup_asks_for_many_tasks_batch_by_batch_and_misses_none() {
+    let mut world = World::of(&["ann"]);
+    let tasks: Vec<_> = (0..300)
+        .map(|n| world.send("ann", &format!("m{n}")))
+        .collect();
+    // None of them reached the queue.
+    while !world.in_flight.is_empty() {
+        world.in_flight.pop();
+    }
+    let store = &world.principals["ann"].store;
+    store.execute("DELETE FROM outbox", &[]).unwrap();
+    world.try_take("s1").unwrap();
+    world.fire(&Address::Queue("resident".to_owned()));
+    let mut batches = 0;
+    while let Some(index) = world
+        .in_flight
+        .iter()
+        .position(|message| format!("{message:?}").contains("Replay("))
+    {
+        batches += 1;
+        world.deliver(index);
+        let owed = integer(
+            &world.principals["ann"].store,
+            "SELECT count(*) FROM outbox",
+            &[],
+        );
+        assert!(owed <= 128 * batches, "{owed} after {batches}");
+    }
+    // Two messages a batch: what is asked, and what is answered.
+    assert_eq!(batches, 2 * 3);
+    let offered = integer(
+        &world.principals["ann"].store,
+        "SELECT count(*) FROM outbox",
+        &[],
+    );
+    assert_eq!(usize::try_from(offered), Ok(tasks.len()));
+}
+
+/// Fails a task's turns until it is parked.
+fn park(world: &mut World) {
+    for pause_ms in [1_000, 4_000, 0] {
+        let turn = world.take();
+        world.fail(&turn);
+        world.pass(pause_ms);
+    }
+    assert!(world.try_take("s1").unwrap().is_none());
+}
+
+#[test]
+fn a_replay_that_comes_late_or_twice_gives_nothing_parked_its_attempts_anew() {
+    let mut world = World::of(&["ann"]);
+    let task_id = world.submit("ann", "m1");
+    let again = |startup| {
+        PrincipalCommand::Replay(Replay {
+            assigned: true,
+            startup,
+            after: 0,
+        })
+    };
+    assert!(world.try_take("s1").unwrap().is_some());
+    world.pass(60_000);
+    park(&mut world);
+    world.command("ann", None, again(0)).unwrap();
+    world.pass(60_000);
+    assert!(world.try_take("s1").unwrap().is_none());
+    // A startup that is one offers it again, and an earlier one that comes after it changes nothing.
+    world.try_take("s2").unwrap();
+    world.pass(0);
+    for pause_ms in [1_000, 4_000, 0] {
+        let turn = world.try_take("s2").unwrap().expect("offered anew");
+        assert_eq!(turn.task_id, task_id);
+        world.fail(&turn);
+        world.pass(pause_ms);
+    }
+    for startup in [0, 1] {
+        world.command("ann", None, again(startup)).unwrap();
+        world.pass(60_000);
+        assert!(world.try_take("s2").unwrap().is_none());
+    }
+}
+
+#[test]
+fn a_turn_that_a_startup_cuts_short_counts_as_a_delivery_only_if_the_resident_was_heard_in_it() {
+    let mut world = World::of(&["ann"]);
+    let task_id = world.submit("ann", "m1");
+    let mut sessions = (0..).map(|n| format!("s{n}"));
+    let mut turn_of_new_session = |world: &mut World| {
+        let session = sessions.next().unwrap();
+        world.try_take(&session).unwrap();
+        world.pass(0);
+        world.try_take(&session).unwrap()
+    };
+    for _ in 0..8 {
+        let turn = turn_of_new_session(&mut world).expect("a turn");
+        assert_eq!((&turn.task_id, turn.delivery), (&task_id, 1));
+    }
+    // From now on the agent begins, and takes its resident along.
+    for delivery in 1..=5 {
+        let turn = turn_of_new_session(&mut world).expect("a turn");
+        assert_eq!(turn.delivery, delivery);
+        world
+            .heartbeat("resident", &turn.turn_id, TurnAuthority::Resident)
+            .unwrap();
+    }
+    assert!(turn_of_new_session(&mut world).is_none());
+    assert_eq!(
+        world.evidence("ann", &task_id).last().unwrap(),
+        "WAKE_FAILED"
+    );
 }

@@ -360,7 +360,11 @@ fn the_end_of_a_turn_whose_task_another_queue_has_taken_decides_nothing() {
             turn_id: turn_id.to_owned(),
         })
     };
-    let assigned = PrincipalCommand::Replay(Replay { assigned: true });
+    let assigned = PrincipalCommand::Replay(Replay {
+        assigned: true,
+        startup: 0,
+        after: 0,
+    });
     world.command("ann", Some("other"), assigned).unwrap();
     world.settle();
     world

@@ -1,4 +1,4 @@
-//! Clients: they send, repeat, contradict themselves, answer, cancel and watch, and often do not hear the answer.
+//! Clients: they move, send, repeat, contradict themselves, answer, cancel and watch, and often do not hear the answer.
 
 use durable_objects::commands::principal::Send;
 
@@ -8,13 +8,15 @@ use crate::support::ask::{answer_to, message};
 /// What a client has said once and may say again.
 #[derive(Debug, Clone)]
 pub struct Said {
-    principal: String,
+    pub principal: String,
     message_id: String,
     task_id: Option<String>,
+    /// An executor is asked about it first.
+    by_executor: bool,
 }
 
 impl Said {
-    fn send(&self) -> Send {
+    pub fn send(&self) -> Send {
         match &self.task_id {
             Some(task_id) => answer_to(task_id, &self.message_id, &self.message_id),
             None => message(&self.message_id, &self.message_id),
@@ -31,6 +33,7 @@ enum Deed {
     Cancel,
     Watch,
     Burst,
+    Move,
 }
 
 impl Simulation {
@@ -43,6 +46,7 @@ impl Simulation {
             (30, Deed::Cancel),
             (60, Deed::Watch),
             (1, Deed::Burst),
+            (12, Deed::Move),
         ]);
         match deed {
             Deed::New => {
@@ -57,6 +61,17 @@ impl Simulation {
                 }
                 Ok(())
             }
+            Deed::Move => {
+                // Its credential names another resident from now on; whoever took a session before does not know.
+                let names: Vec<_> = self.world.names().into_iter().collect();
+                let principal = self.chance.pick(&names).expect("a principal").clone();
+                let queues: Vec<_> = self.world.queues.keys().cloned().collect();
+                let resident = self.chance.pick(&queues).expect("a queue").clone();
+                self.note(&format!("{principal} moves to {resident}"));
+                let object = self.world.principals.get_mut(&principal);
+                object.expect("a principal").resident = resident;
+                Ok(())
+            }
             Deed::Again => match self.chance.pick(&self.said).cloned() {
                 Some(said) => self.says(&said),
                 None => Ok(()),
@@ -68,6 +83,7 @@ impl Simulation {
                         principal,
                         message_id: self.fresh_message_id(),
                         task_id: Some(task_id),
+                        by_executor: self.chance.percent(20),
                     };
                     self.says(&said)
                 }
@@ -111,13 +127,19 @@ impl Simulation {
             principal: self.chance.pick(&names).expect("a principal").clone(),
             message_id: self.fresh_message_id(),
             task_id: None,
+            by_executor: self.chance.percent(15),
         }
     }
 
     fn says(&mut self, said: &Said) -> Result<(), String> {
-        let answer = self.world.try_send(&said.principal, said.send());
+        let answer = if said.by_executor {
+            self.decides(said)
+        } else {
+            let task = self.world.try_send(&said.principal, said.send());
+            task.map(|task| task["id"].as_str().unwrap().to_owned())
+        };
         let text = match &answer {
-            Ok(task) => format!("{}", task["id"]),
+            Ok(outcome) => outcome.clone(),
             Err(failure) => failure.reason().to_owned(),
         };
         let (principal, message_id) = (said.principal.clone(), said.message_id.clone());
@@ -128,14 +150,13 @@ impl Simulation {
         let key = (principal, message_id);
         let before = self.invariants.acknowledged.get(&key).cloned();
         match answer {
-            Ok(task) => {
-                let task_id = task["id"].as_str().unwrap().to_owned();
-                if before.as_ref().is_some_and(|before| *before != task_id) {
-                    return Err(format!("2: {key:?} was {before:?} and is {task_id}"));
+            Ok(outcome) => {
+                if before.as_ref().is_some_and(|before| *before != outcome) {
+                    return Err(format!("2: {key:?} was {before:?} and is {outcome}"));
                 }
                 // Now and then the answer gets lost: whoever sent it knows nothing.
                 if before.is_none() && !self.chance.percent(20) {
-                    self.invariants.acknowledged.insert(key, task_id);
+                    self.invariants.acknowledged.insert(key, outcome);
                 }
             }
             Err(failure) if before.is_some() && failure.reason() != "LOST" => {

@@ -1,4 +1,4 @@
-//! Everything at once, from a seed: principals, queues, clients and residents, over a network that loses, repeats, delays
+//! Everything at once, from a seed: principals that move, queues, clients, executors and residents, over a network that loses, repeats, delays
 //! and reorders, with objects that die between any two effects and a clock that jumps. After each step the invariants
 //! are checked; at the end, that nothing accepted was lost.
 //!
@@ -6,6 +6,7 @@
 
 mod caller;
 mod chance;
+mod executor;
 mod sabotage;
 mod worker;
 
@@ -15,16 +16,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use durable_objects::storage::Store;
 
-use crate::support::World;
 use crate::support::invariants::Invariants;
 use crate::support::network::Address;
+use crate::support::{Failure, World};
 use caller::Said;
 use chance::Chance;
 use sabotage::Sabotage;
 use worker::Resident;
 
 /// Steps of one run before the faults cease.
-const STEPS: u32 = 200;
+const STEPS: u32 = 260;
 
 /// Seeds of an ordinary test run.
 const SEEDS: u64 = 120;
@@ -49,6 +50,8 @@ struct Simulation {
 enum Event {
     Caller,
     Resident,
+    Executor,
+    Sleep,
     Deliver,
     DeliverOldest,
     Lose,
@@ -69,8 +72,10 @@ impl Simulation {
         for (number, principal) in ["ann", "bob", "cem", "dot"].iter().enumerate() {
             world.add_principal(principal, queues[number % 2]);
         }
+        let mut chance = Chance::new(seed);
+        world.pushes = chance.percent(40);
         Self {
-            chance: Chance::new(seed),
+            chance,
             world,
             invariants: Invariants::default(),
             residents: queues.map(Resident::new).into(),
@@ -91,6 +96,7 @@ impl Simulation {
     fn run(&mut self) -> Result<(), String> {
         for step in 0..STEPS {
             self.step = step;
+            self.world.is_deaf = self.residents.iter().any(|resident| resident.sleeps(step));
             self.strikes()?;
             self.happens()?;
             self.check()?;
@@ -122,6 +128,8 @@ impl Simulation {
         let event = self.chance.weighted(&[
             (18, Event::Caller),
             (22, Event::Resident),
+            (6, Event::Executor),
+            (1, Event::Sleep),
             (22, Event::Deliver),
             (22, Event::DeliverOldest),
             (2, Event::Lose),
@@ -137,6 +145,8 @@ impl Simulation {
         match event {
             Event::Caller => return self.caller_acts(),
             Event::Resident => return self.resident_acts(),
+            Event::Executor => self.executor_acts(),
+            Event::Sleep => self.falls_asleep(),
             Event::Deliver
             | Event::DeliverOldest
             | Event::Lose
@@ -145,7 +155,10 @@ impl Simulation {
                 self.network_acts(event);
             }
             Event::Alarm => {
-                if let Some((address, at_ms)) = self.world.next_alarm() {
+                // Not what is due in a month: what is pruned then is no longer acknowledged.
+                let soon_ms = self.world.now_ms + 2 * HOUR_MS;
+                let next = self.world.next_alarm();
+                if let Some((address, at_ms)) = next.filter(|(_, at_ms)| *at_ms <= soon_ms) {
                     self.world.now_ms = self.world.now_ms.max(at_ms);
                     self.note(&format!("the alarm of {address:?}"));
                     self.world.fire(&address);
@@ -204,6 +217,8 @@ impl Simulation {
         self.note("the faults cease");
         self.invariants.check_records(&self.world)?;
         self.world.dies_after_commit = false;
+        self.world.is_deaf = false;
+        self.world.executions.clear();
         for _ in 0..4 {
             self.round(false)?;
         }

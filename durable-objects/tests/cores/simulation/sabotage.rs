@@ -31,10 +31,16 @@ pub enum Sabotage {
     Overfill,
     /// A watcher misses a frame.
     LoseFrames,
+    /// What is stored of an artifact is not what its chunks were.
+    GarbleArtifact,
+    /// A principal believes that another resident serves it, and that one knows nothing of it.
+    HidePrincipal,
+    /// Nobody remembers that an executor is at work.
+    ForgetExecutions,
 }
 
 impl Sabotage {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::LoseWakes,
         Self::ForgetKeys,
         Self::RepeatHistory,
@@ -45,12 +51,15 @@ impl Sabotage {
         Self::DeliverOften,
         Self::Overfill,
         Self::LoseFrames,
+        Self::GarbleArtifact,
+        Self::HidePrincipal,
+        Self::ForgetExecutions,
     ];
 
     /// The numbers of the invariants it may be seen to break.
     pub fn breaks(self) -> &'static [char] {
         match self {
-            Self::LoseWakes => &['1'],
+            Self::LoseWakes | Self::HidePrincipal | Self::ForgetExecutions => &['1'],
             // A caller that tries again before anyone looks gets a second task.
             Self::ForgetKeys => &['1', '2'],
             Self::RepeatHistory => &['2'],
@@ -59,13 +68,20 @@ impl Sabotage {
             // Where the tool was refused all the same, the end of the turn is never told.
             Self::ForgetTurn => &['4', '1'],
             Self::DeliverOften | Self::Overfill => &['5'],
-            Self::LoseFrames => &['6'],
+            Self::LoseFrames | Self::GarbleArtifact => &['6'],
         }
     }
 
     /// Whether it is done at every step, and not once.
     pub fn goes_on(self) -> bool {
-        matches!(self, Self::LoseWakes | Self::ForgetTurn | Self::LoseFrames)
+        matches!(
+            self,
+            Self::LoseWakes
+                | Self::ForgetTurn
+                | Self::LoseFrames
+                | Self::HidePrincipal
+                | Self::ForgetExecutions
+        )
     }
 
     /// Does it, if there is something to do it to.
@@ -130,6 +146,27 @@ impl Sabotage {
                 world.loses_frames = true;
                 world.lost_frames > 0
             }
+            Self::GarbleArtifact => world.principals.values().any(|object| {
+                object.watchers.iter().any(|watcher| {
+                    !object
+                        .store
+                        .query(
+                            "UPDATE artifacts SET artifact = replace(artifact, '\"text\":\"', '\"text\":\"!') \
+                             WHERE task_id = ?1 AND artifact LIKE '%\"text\":\"%' RETURNING 'x'",
+                            &[(&watcher.task_id).into()],
+                        )
+                        .unwrap()
+                        .is_empty()
+                })
+            }),
+            Self::HidePrincipal => changes_each(
+                world,
+                "UPDATE task_counts SET resident = 'nobody' WHERE state_1 + state_2 > 0 RETURNING 'x'",
+            ),
+            Self::ForgetExecutions => {
+                world.executions.clear();
+                changes_each(world, "DELETE FROM executions RETURNING 'x'")
+            }
         }
     }
 }
@@ -143,6 +180,15 @@ fn changes_any(world: &World, sql: &str) -> bool {
         .principals
         .values()
         .any(|object| changes(&object.store, sql))
+}
+
+/// The same for all of them.
+fn changes_each(world: &World, sql: &str) -> bool {
+    let changed = world
+        .principals
+        .values()
+        .filter(|object| changes(&object.store, sql));
+    changed.count() > 0
 }
 
 fn share_authority(world: &World) -> bool {

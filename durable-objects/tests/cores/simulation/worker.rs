@@ -5,7 +5,7 @@ use durable_objects::commands::wake_queue::{Turn, TurnAuthority};
 use serde_json::json;
 
 use super::Simulation;
-use crate::support::ask::{authorization, complete, output, question, reject};
+use crate::support::ask::{authorization, chunk, complete, output, progress, question, reject};
 use crate::support::{Answer, Ticket};
 
 #[derive(Debug)]
@@ -16,6 +16,8 @@ pub struct Resident {
     turn: Option<Turn>,
     over: Vec<Turn>,
     takes: Vec<(Ticket, u32)>,
+    /// The step until which it does nothing, and hears nothing that is pushed.
+    asleep_until: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +27,9 @@ enum Deed {
     Ask,
     AskAuthorization,
     Record,
+    Progress,
+    Append,
+    CompleteAppended,
     Heartbeat,
     End,
     Fail,
@@ -43,7 +48,12 @@ impl Resident {
             turn: None,
             over: Vec::new(),
             takes: Vec::new(),
+            asleep_until: 0,
         }
+    }
+
+    pub fn sleeps(&self, step: u32) -> bool {
+        step < self.asleep_until
     }
 
     fn session(&self) -> String {
@@ -54,6 +64,9 @@ impl Resident {
 impl Simulation {
     pub(super) fn resident_acts(&mut self) -> Result<(), String> {
         let index = self.chance.below(self.residents.len());
+        if self.residents[index].sleeps(self.step) {
+            return Ok(());
+        }
         self.hear(index);
         let deed = match self.residents[index].turn {
             Some(_) => self.chance.weighted(&[
@@ -62,6 +75,9 @@ impl Simulation {
                 (14, Deed::Ask),
                 (4, Deed::AskAuthorization),
                 (10, Deed::Record),
+                (5, Deed::Progress),
+                (14, Deed::Append),
+                (5, Deed::CompleteAppended),
                 (8, Deed::Heartbeat),
                 (24, Deed::End),
                 (12, Deed::Fail),
@@ -80,6 +96,14 @@ impl Simulation {
         };
         self.note(&format!("{} does {deed:?}", self.residents[index].queue));
         self.does(index, deed)
+    }
+
+    pub(super) fn falls_asleep(&mut self) {
+        let index = self.chance.below(self.residents.len());
+        let until = self.step + 5 + u32::try_from(self.chance.below(30)).unwrap();
+        self.residents[index].asleep_until = until;
+        let queue = self.residents[index].queue.clone();
+        self.note(&format!("{queue} sleeps until step {until}"));
     }
 
     /// Picks up the answers to its takes. One that comes to an earlier life of the resident is a turn it forgot.
@@ -128,6 +152,24 @@ impl Simulation {
             (Deed::Record, Some(turn)) => {
                 let value = json!({ "step": self.step });
                 self.uses(&queue, &turn, Tool::RecordOutput(output("report", value)));
+            }
+            (Deed::Progress, Some(turn)) => self.uses(&queue, &turn, progress("on the way")),
+            (Deed::Append, Some(turn)) => {
+                // Now and then so long that it takes a row of its own.
+                let text = if self.chance.percent(10) {
+                    "long ".repeat(60_000)
+                } else {
+                    format!("chunk {}", self.step)
+                };
+                let (append, last) = (self.chance.percent(85), self.chance.percent(10));
+                self.uses(&queue, &turn, chunk(&text, append, last));
+            }
+            (Deed::CompleteAppended, Some(turn)) => {
+                let tool = Tool::Complete {
+                    response: None,
+                    outputs: Vec::new(),
+                };
+                self.uses(&queue, &turn, tool);
             }
             (Deed::Heartbeat, Some(turn)) => {
                 let authority = TurnAuthority::Token(turn.token.clone());

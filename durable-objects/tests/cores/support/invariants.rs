@@ -18,7 +18,7 @@ const MAX_HISTORY: i64 = 200;
 /// What is remembered between steps.
 #[derive(Debug, Default)]
 pub struct Invariants {
-    /// What was acknowledged: (principal, message id) and the task that was answered.
+    /// What was acknowledged: (principal, message id) and the task, or the direct message, that was answered.
     pub acknowledged: BTreeMap<(String, String), String>,
     seen: BTreeMap<(String, String), Seen>,
 }
@@ -57,7 +57,9 @@ impl Invariants {
             let rows = object
                 .store
                 .query(
-                    "SELECT dedupe_key, tasks.task_id FROM claims JOIN tasks ON tasks.task_id = claims.task_id",
+                    "SELECT dedupe_key, tasks.task_id FROM claims JOIN tasks ON tasks.task_id = claims.task_id \
+                     UNION ALL SELECT dedupe_key, json_extract(outcome_message, '$.messageId') FROM claims \
+                     WHERE outcome_message IS NOT NULL",
                     &[],
                 )
                 .unwrap();

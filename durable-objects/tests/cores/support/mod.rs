@@ -14,23 +14,26 @@
 //! its alarm are not.
 
 pub mod ask;
+pub mod executions;
 pub mod invariants;
 pub mod network;
 pub mod objects;
 pub mod peek;
+pub mod pushes;
+pub mod rest;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use durable_objects::commands;
 use durable_objects::commands::principal::{
-    Disposition, EndTurn, GrantReply, PrincipalCall, PrincipalCommand, ReplayReply, Tool,
-    ToolReply, TurnOutcome, UseTool,
+    Disposition, EndTurn, PrincipalCall, PrincipalCommand, Replay, Tool, ToolReply, TurnOutcome,
+    UseTool,
 };
 use durable_objects::commands::wake_queue::{
-    Admission, Assign, CallTool, End, Heartbeat, HeartbeatReply, Notify, Take, Turn, TurnAuthority,
+    Assign, CallTool, End, Heartbeat, HeartbeatReply, Notify, Take, Turn, TurnAuthority,
     WakeQueueCommand,
 };
-use durable_objects::effects::{OwedNotice, OwedSettlement};
+use durable_objects::effects::{Effects, OwedNotice, OwedSettlement};
 use durable_objects::environment::Environment;
 use durable_objects::error::CoreError;
 use durable_objects::principal;
@@ -39,6 +42,7 @@ use durable_objects::wake_queue::{Due, Ending, Run, Step, WakeQueue};
 use protocol::error::A2aError;
 use serde::de::DeserializeOwned;
 
+use executions::Execution;
 use network::{Address, Awaiting, Message};
 use objects::{Counter, PrincipalObject, QueueObject, Watcher};
 
@@ -96,6 +100,10 @@ pub struct World {
     pub dies_after_commit: bool,
     /// Wakes are pushed to a URL of the resident's.
     pub pushes: bool,
+    /// Nobody answers at that URL.
+    pub is_deaf: bool,
+    /// What executors are at work on.
+    pub executions: Vec<Execution>,
     /// For a test of the tests: no frame reaches its watchers, and how many did not.
     pub loses_frames: bool,
     pub lost_frames: u32,
@@ -123,6 +131,8 @@ impl World {
             strays: Vec::new(),
             dies_after_commit: false,
             pushes: false,
+            is_deaf: false,
+            executions: Vec::new(),
             loses_frames: false,
             lost_frames: 0,
             loses_notices: false,
@@ -172,6 +182,13 @@ impl World {
             principal::handle(store, environment, &call)
         });
         let (reply, effects) = ran.map_err(refused)?;
+        self.carry_out(principal, effects)?;
+        Ok(reply)
+    }
+
+    /// What follows a principal's commit, unless its object dies right then.
+    fn carry_out(&mut self, principal: &str, effects: Effects) -> Result<(), Failure> {
+        let object = self.principals.get_mut(principal).expect("a principal");
         object.set_alarm(effects.alarm_ms);
         if std::mem::take(&mut self.dies_after_commit) {
             self.reset(&Address::Principal(principal.to_owned()));
@@ -193,7 +210,7 @@ impl World {
             self.settled.push(owed);
         }
         self.deliver_notices(principal, effects.notices);
-        Ok(reply)
+        Ok(())
     }
 
     fn lose_notices(&mut self, principal: &str, notices: &[OwedNotice]) {
@@ -418,15 +435,11 @@ impl World {
     pub fn fire(&mut self, address: &Address) {
         match address {
             Address::Principal(name) => {
+                if self.fail_overdue_executions(name).is_err() {
+                    return;
+                }
                 let (now_ms, ids) = (self.now_ms, &mut self.ids);
                 let object = self.principals.get_mut(name).expect("a principal");
-                object
-                    .store
-                    .transaction(|store| {
-                        principal::fail_overdue_executions(store, Environment { now_ms, ids })
-                    })
-                    .unwrap();
-                let ids = &mut self.ids;
                 let compacted = object
                     .store
                     .transaction(|store| principal::compact(store, Environment { now_ms, ids }));
@@ -457,14 +470,19 @@ impl World {
         match self.queue(resident, |queue| queue.due()) {
             Ok(Due::End(ending)) => self.report(resident, ending, None, true),
             Ok(Due::Replay { principal, replay }) => {
-                let awaiting = Awaiting::Replay(principal.clone());
-                let command = PrincipalCommand::Replay(replay);
-                self.call_principal(resident, &principal, command, awaiting);
+                self.ask_to_replay(resident, principal, replay);
             }
-            // A push leads out of this world; a test that pushes does so by hand.
-            Ok(Due::Push(_) | Due::Nothing) | Err(Failure::Lost) => {}
+            Ok(Due::Push(push)) => self.push(resident, push),
+            Ok(Due::Nothing) | Err(Failure::Lost) => {}
             Err(failure) => panic!("a queue's alarm was refused: {failure:?}"),
         }
+    }
+
+    fn ask_to_replay(&mut self, resident: &str, principal: String, replay: Replay) {
+        let command = PrincipalCommand::Replay(replay.clone());
+        let to = principal.clone();
+        let awaiting = Awaiting::Replay(principal, replay);
+        self.call_principal(resident, &to, command, awaiting);
     }
 
     /// The object leaves memory and starts anew: what it awaited is forgotten and its sockets are closed.
@@ -484,196 +502,6 @@ impl World {
                 assert!(matches!(started, Ok(()) | Err(Failure::Lost)));
             }
         }
-    }
-
-    // The network.
-
-    fn call_principal(
-        &mut self,
-        resident: &str,
-        principal: &str,
-        command: PrincipalCommand,
-        awaiting: Awaiting,
-    ) {
-        self.call(
-            Address::Queue(resident.to_owned()),
-            Address::Principal(principal.to_owned()),
-            commands::encode(&command).unwrap(),
-            awaiting,
-        );
-    }
-
-    fn call(&mut self, from: Address, to: Address, body: Vec<u8>, awaiting: Awaiting) {
-        let life = self.life(&from);
-        self.in_flight.push(Message::Request {
-            from,
-            life,
-            to,
-            body,
-            awaiting: Some(awaiting),
-        });
-    }
-
-    fn life(&self, address: &Address) -> u32 {
-        match address {
-            Address::Principal(name) => self.principals[name].life,
-            Address::Queue(name) => self.queues[name].life,
-        }
-    }
-
-    /// Delivers a message in flight. What its receiver says next is in flight then.
-    pub fn deliver(&mut self, index: usize) {
-        match self.in_flight.remove(index) {
-            Message::Request {
-                from,
-                life,
-                to,
-                body,
-                awaiting,
-            } => {
-                let answer = match &to {
-                    Address::Principal(name) => self.principal_receives(&from, name, &body),
-                    Address::Queue(name) => self.queue_receives(name, &body),
-                };
-                if let Some(awaiting) = awaiting {
-                    self.in_flight.push(Message::Reply {
-                        to: from,
-                        life,
-                        awaiting,
-                        answer,
-                    });
-                }
-            }
-            Message::Reply {
-                to,
-                life,
-                awaiting,
-                answer,
-            } => {
-                if self.life(&to) == life {
-                    self.resume(&to, awaiting, answer);
-                }
-            }
-        }
-    }
-
-    fn principal_receives(
-        &mut self,
-        from: &Address,
-        principal: &str,
-        body: &[u8],
-    ) -> Result<Vec<u8>, Failure> {
-        let command: PrincipalCommand = commands::decode(body).unwrap();
-        let Address::Queue(resident) = from else {
-            panic!("only queues call principals");
-        };
-        let acted = match &command {
-            PrincipalCommand::UseTool(used) if !matches!(used.tool, Tool::Read { .. }) => {
-                Some((used.turn_id.clone(), used.task_id.clone()))
-            }
-            _ => None,
-        };
-        let answer = self.command(principal, Some(resident), command);
-        if let (Some((turn_id, task_id)), Ok(_) | Err(Failure::Lost)) = (acted, &answer) {
-            let turn = self.queues[resident].turn();
-            if turn != Some((turn_id.clone(), task_id.clone())) {
-                self.strays.push(format!(
-                    "a tool of {turn_id} acted on {task_id} under {turn:?}"
-                ));
-            }
-        }
-        answer
-    }
-
-    fn queue_receives(&mut self, resident: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
-        let WakeQueueCommand::Notify(notify) = commands::decode(body).unwrap() else {
-            panic!("principals only notify");
-        };
-        self.queue(resident, |queue| queue.notify(&notify))
-            .map(|admissions| commands::accepted(&admissions).unwrap())
-    }
-
-    fn resume(&mut self, at: &Address, awaiting: Awaiting, answer: Result<Vec<u8>, Failure>) {
-        let name = at.name();
-        match (awaiting, answer) {
-            (Awaiting::Admissions(notices), Ok(bytes)) => {
-                let admissions: Vec<Admission> = decode(&bytes);
-                self.notices_answered(name, notices.into_iter().zip(admissions).collect());
-            }
-            // The notices stay in the outbox, and the alarm tries again.
-            (Awaiting::Admissions(_), Err(_)) => {}
-            (
-                Awaiting::Grant {
-                    ticket,
-                    session,
-                    turn_id,
-                },
-                Ok(bytes),
-            ) => {
-                let reply: GrantReply = decode(&bytes);
-                let step = self.queue(name, |queue| queue.granted(&turn_id, &session, &reply));
-                self.follow(name, &session, ticket, step);
-            }
-            (
-                Awaiting::Grant {
-                    ticket, turn_id, ..
-                },
-                Err(failure),
-            ) => {
-                let released = self.queue(name, |queue| queue.grant_failed(&turn_id));
-                self.answer(ticket, Answer::Failed(released.err().unwrap_or(failure)));
-            }
-            (
-                Awaiting::End {
-                    ticket,
-                    turn_id,
-                    at_alarm,
-                },
-                answer,
-            ) => {
-                let answer = answer.and_then(|bytes| {
-                    let disposition: Disposition = decode(&bytes);
-                    self.queue(name, |queue| queue.ended(&turn_id, &disposition))?;
-                    Ok(disposition)
-                });
-                let failed = answer.is_err();
-                if let Some(ticket) = ticket {
-                    self.answer(
-                        ticket,
-                        answer.map_or_else(Answer::Failed, Answer::Disposition),
-                    );
-                }
-                if at_alarm && !failed {
-                    self.carry_on(name);
-                }
-            }
-            (Awaiting::Replay(principal), answer) => {
-                let answer: Option<ReplayReply> = answer.ok().map(|bytes| decode(&bytes));
-                let replayed =
-                    self.queue(name, |queue| queue.replayed(&principal, answer.as_ref()));
-                if replayed.is_ok() {
-                    self.carry_on(name);
-                }
-            }
-            (Awaiting::Tool(ticket), Ok(bytes)) => {
-                self.answer(ticket, Answer::Tool(decode(&bytes)));
-            }
-            (Awaiting::Tool(ticket), Err(failure)) => self.answer(ticket, Answer::Failed(failure)),
-        }
-    }
-
-    /// A queue's answer to notices has arrived.
-    pub fn notices_answered(&mut self, principal: &str, answered: Vec<(OwedNotice, Admission)>) {
-        let (now_ms, ids) = (self.now_ms, &mut self.ids);
-        let object = self.principals.get_mut(principal).expect("a principal");
-        let effects = object
-            .store
-            .transaction(|store| {
-                let environment = Environment { now_ms, ids };
-                principal::notices_answered(store, environment, &answered)
-            })
-            .unwrap();
-        object.set_alarm(effects.alarm_ms);
     }
 
     /// Subscribes to a task; the snapshot comes in the same step.
@@ -697,39 +525,6 @@ impl World {
     /// The answer to a ticket, once.
     pub fn take_answer(&mut self, ticket: Ticket) -> Option<Answer> {
         self.answers.remove(&ticket)
-    }
-
-    // Driving to rest.
-
-    /// Delivers everything in flight, in order, until nothing is. Time stands still.
-    pub fn settle(&mut self) {
-        for _ in 0..100_000 {
-            if self.in_flight.is_empty() {
-                return;
-            }
-            self.deliver(0);
-        }
-        panic!("the objects never stop talking");
-    }
-
-    /// Lets time pass, with every alarm at its time and every message delivered at once.
-    pub fn pass(&mut self, ms: i64) {
-        let end_ms = self.now_ms + ms;
-        self.settle();
-        for _ in 0..100_000 {
-            match self.next_alarm() {
-                Some((address, at_ms)) if at_ms <= end_ms => {
-                    self.now_ms = self.now_ms.max(at_ms);
-                    self.fire(&address);
-                    self.settle();
-                }
-                _ => {
-                    self.now_ms = end_ms;
-                    return;
-                }
-            }
-        }
-        panic!("alarms go off forever");
     }
 
     /// All principals, by name.
