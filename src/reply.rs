@@ -142,18 +142,13 @@ pub fn a2a_json(headers: &[(&str, &str)], body: Body) -> Response {
 }
 
 /// An answer of this endpoint's own surfaces.
-///
-/// # Errors
-/// None; it is what a handler gives.
-pub fn json(body: &str) -> Handled {
-    Ok(respond(
-        200,
-        &[
-            ("content-type", JSON),
-            ("cache-control", PRIVATE_CACHE_CONTROL),
-        ],
-        Some(body),
-    ))
+#[must_use]
+pub fn json(body: Body) -> Response {
+    let headers = [
+        ("content-type", JSON),
+        ("cache-control", PRIVATE_CACHE_CONTROL),
+    ];
+    respond_with_body(200, &headers, body)
 }
 
 /// An error as the contract shapes it.

@@ -185,24 +185,20 @@ async fn handle(exchange: &Exchange<'_>, record: &mut RequestRecord) -> Handled 
         return public(exchange, operation);
     }
     let caller = authenticate(exchange, access, record)?;
+    if access == Access::Principal {
+        version::negotiate(exchange.head.a2a_version.as_deref(), line.query.as_deref())?;
+    }
+    rate::check(&exchange.config, &caller).await?;
     match &caller {
         Caller::Credential(credential) if access == Access::Principal => {
-            version::negotiate(exchange.head.a2a_version.as_deref(), line.query.as_deref())?;
-            rate::check(&exchange.config, &caller).await?;
             principal(exchange, operation, &params, credential).await
         }
-        _ => {
-            rate::check(&exchange.config, &caller).await?;
-            match &caller {
-                Caller::Credential(credential) if access == Access::Source => {
-                    trusted::handle(exchange, operation, &params, credential).await
-                }
-                _ if operation == Operation::ListEvidence => {
-                    trusted::evidence::list(exchange).await
-                }
-                _ => resident::handle(exchange, operation, &params, &caller).await,
-            }
+        Caller::Credential(credential)
+            if access == Access::Source || operation == Operation::ListEvidence =>
+        {
+            trusted::handle(exchange, operation, &params, credential).await
         }
+        _ => resident::handle(exchange, operation, &params, &caller).await,
     }
 }
 

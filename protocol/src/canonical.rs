@@ -9,9 +9,6 @@ use sha2::{Digest as _, Sha256};
 
 use crate::digest::hex;
 
-/// What the text of a SHA-256 digest must be, worded for a field violation.
-pub(crate) const DIGEST_RULE: &str = "must be sha256: and 64 lower-case hexadecimal digits";
-
 const SHA256: &str = "sha256:";
 
 /// Whether the text is `sha256:` and 64 lower-case hexadecimal digits.

@@ -3,7 +3,7 @@
 //! - A field is found under its camelCase name and under its name in `a2a.proto`; both at once is refused.
 //! - `null` is absent. An empty string, list or `false` is the default of its field, and so is absent too.
 //! - Unknown fields of A2A's types are ignored (§5.7): nobody takes them out of the object. Requests of this endpoint's
-//!   own refuse them ([`Fields::refuse_others`]).
+//!   own refuse them ([`Fields::keys`]).
 //!
 //! Values are moved out of the parsed object, never copied, and a path is written out only once it is part of an error.
 
@@ -13,7 +13,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use crate::error::{A2aError, FieldViolation, MAX_VIOLATIONS};
-use crate::{field_path, ids};
+use crate::ids;
 
 /// Where a value stands in the request.
 #[derive(Clone, Copy)]
@@ -59,6 +59,7 @@ impl Violations {
         self.0.is_empty()
     }
 
+    /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
@@ -175,61 +176,14 @@ impl<'a> Fields<'a> {
 
     /// Takes an identifier out; the empty string is absent.
     pub(crate) fn identifier(&mut self, name: Name, violations: &mut Violations) -> Option<String> {
-        self.text_that(name, ids::is_identifier, ids::RULE, violations)
-    }
-
-    /// Takes a string out that must be `accepted`; the empty string is absent.
-    pub(crate) fn text_that(
-        &mut self,
-        name: Name,
-        accepted: fn(&str) -> bool,
-        rule: &'static str,
-        violations: &mut Violations,
-    ) -> Option<String> {
         let text = self
             .text(name, violations)
             .filter(|text| !text.is_empty())?;
-        if !accepted(&text) {
-            violations.add(self.at(name), rule);
+        if !ids::is_identifier(&text) {
+            violations.add(self.at(name), ids::RULE);
             return None;
         }
         Some(text)
-    }
-
-    /// Takes a string out that must be one of these; the empty string is absent.
-    pub(crate) fn choice(
-        &mut self,
-        name: Name,
-        choices: &[&'static str],
-        violations: &mut Violations,
-    ) -> Option<&'static str> {
-        let text = self
-            .text(name, violations)
-            .filter(|text| !text.is_empty())?;
-        let choice = choices.iter().copied().find(|choice| *choice == text);
-        if choice.is_none() {
-            violations.add(self.at(name), format!("must be {}", choices.join(" or ")));
-        }
-        choice
-    }
-
-    /// Takes a boolean out, false where it is absent.
-    pub(crate) fn flag(&mut self, name: Name, violations: &mut Violations) -> bool {
-        match self.take(name, violations) {
-            Some(Value::Bool(flag)) => flag,
-            Some(_) => {
-                violations.add(self.at(name), "must be true or false");
-                false
-            }
-            None => false,
-        }
-    }
-
-    /// Says of each of these fields that is absent that it is required. An empty list is not absent.
-    pub(crate) fn require(&self, names: &[Name], violations: &mut Violations) {
-        for name in names.iter().filter(|name| !self.has(**name)) {
-            violations.add(self.at(*name), "is required");
-        }
     }
 
     /// Whether a field of one name is still there. `null` and the empty string are absent.
@@ -241,13 +195,9 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Refuses the fields that nobody took out of a request.
-    pub(crate) fn refuse_others(self, violations: &mut Violations) {
-        for key in self.members.keys() {
-            let member = field_path::member("", key);
-            let path = member.strip_prefix('.').unwrap_or(&member);
-            violations.add(Path::Root(path), "is no field of this request");
-        }
+    /// The names of the fields that nobody took out.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &String> {
+        self.members.keys()
     }
 
     /// Takes an object out (`google.protobuf.Struct`).

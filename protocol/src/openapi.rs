@@ -67,7 +67,7 @@ fn operation(route: &Route) -> Value {
         "summary": route.summary,
         "tags": [description.tag],
         "security": security(route.access),
-        "responses": responses(route, &description),
+        "responses": responses(route, description),
     });
     if let Value::Object(fields) = &mut operation {
         if !parameters.is_empty() {
@@ -215,123 +215,183 @@ const EVIDENCE_PARAMETERS: &[&str] = &[
 ];
 const NEGOTIATED: &[&str] = &["A2aVersion", "A2aExtensions"];
 
-fn describe(route: &Route) -> Description {
-    let a2a = |parameters, body, answer| Description {
+const fn a2a(
+    parameters: &'static [&'static str],
+    body: Option<Body>,
+    answer: Answer,
+) -> Description {
+    Description {
         tag: "a2a",
         parameters,
         body,
         answer,
-    };
-    let resident = |request, required, response| Description {
-        tag: "resident",
+    }
+}
+
+const fn telling(
+    tag: &'static str,
+    request: &'static str,
+    required: bool,
+    response: &'static str,
+) -> Description {
+    Description {
+        tag,
         parameters: &[],
-        body: Some(Body {
-            schema: request,
-            required,
-        }),
+        body: body(request, required),
         answer: Answer::Json(JSON, response),
-    };
-    let trusted = |request, response| Description {
-        tag: "trusted",
-        parameters: &[],
-        body: Some(Body {
-            schema: request,
-            required: true,
-        }),
-        answer: Answer::Json(JSON, response),
-    };
-    let reading = |tag, parameters, response| Description {
+    }
+}
+
+const fn resident(request: &'static str, required: bool, response: &'static str) -> Description {
+    telling("resident", request, required, response)
+}
+
+const fn trusted(request: &'static str, response: &'static str) -> Description {
+    telling("trusted", request, true, response)
+}
+
+const fn reading(
+    tag: &'static str,
+    parameters: &'static [&'static str],
+    response: &'static str,
+) -> Description {
+    Description {
         tag,
         parameters,
         body: None,
         answer: Answer::Json(JSON, response),
-    };
-    let public = |answer| Description {
+    }
+}
+
+const fn public(answer: Answer) -> Description {
+    Description {
         tag: "public",
         parameters: &[],
         body: None,
         answer,
-    };
-    let body = |schema, required| Some(Body { schema, required });
+    }
+}
+
+const fn body(schema: &'static str, required: bool) -> Option<Body> {
+    Some(Body { schema, required })
+}
+
+/// Each is data, made when this is compiled.
+fn describe(route: &Route) -> &'static Description {
     match route.operation {
-        Operation::SendMessage => a2a(
-            NEGOTIATED,
-            body("SendMessageRequest", true),
-            Answer::Json(A2A_JSON, "SendMessageResponse"),
-        ),
-        Operation::SendStreamingMessage => a2a(
-            NEGOTIATED,
-            body("SendMessageRequest", true),
-            Answer::Stream("StreamResponse"),
-        ),
-        Operation::GetTask => a2a(
-            &["HistoryLength", "A2aVersion", "A2aExtensions"],
-            None,
-            Answer::Json(A2A_JSON, "Task"),
-        ),
-        Operation::ListTasks => a2a(
-            &[
-                "ContextId",
-                "Status",
-                "StatusTimestampAfter",
-                "PageSize",
-                "PageToken",
-                "HistoryLength",
-                "IncludeArtifacts",
-                "A2aVersion",
-                "A2aExtensions",
-            ],
-            None,
-            Answer::Json(A2A_JSON, "ListTasksResponse"),
-        ),
-        Operation::CancelTask => a2a(
-            NEGOTIATED,
-            body("TaskRequest", false),
-            Answer::Json(A2A_JSON, "Task"),
-        ),
+        Operation::SendMessage => {
+            const {
+                &a2a(
+                    NEGOTIATED,
+                    body("SendMessageRequest", true),
+                    Answer::Json(A2A_JSON, "SendMessageResponse"),
+                )
+            }
+        }
+        Operation::SendStreamingMessage => {
+            const {
+                &a2a(
+                    NEGOTIATED,
+                    body("SendMessageRequest", true),
+                    Answer::Stream("StreamResponse"),
+                )
+            }
+        }
+        Operation::GetTask => {
+            const {
+                &a2a(
+                    &["HistoryLength", "A2aVersion", "A2aExtensions"],
+                    None,
+                    Answer::Json(A2A_JSON, "Task"),
+                )
+            }
+        }
+        Operation::ListTasks => {
+            const {
+                &a2a(
+                    &[
+                        "ContextId",
+                        "Status",
+                        "StatusTimestampAfter",
+                        "PageSize",
+                        "PageToken",
+                        "HistoryLength",
+                        "IncludeArtifacts",
+                        "A2aVersion",
+                        "A2aExtensions",
+                    ],
+                    None,
+                    Answer::Json(A2A_JSON, "ListTasksResponse"),
+                )
+            }
+        }
+        Operation::CancelTask => {
+            const {
+                &a2a(
+                    NEGOTIATED,
+                    body("TaskRequest", false),
+                    Answer::Json(A2A_JSON, "Task"),
+                )
+            }
+        }
+        Operation::SubscribeToTask if route.method == Method::Post => {
+            const {
+                &a2a(
+                    NEGOTIATED,
+                    body("TaskRequest", false),
+                    Answer::Stream("StreamResponse"),
+                )
+            }
+        }
         Operation::SubscribeToTask => {
-            let body = match route.method {
-                Method::Post => body("TaskRequest", false),
-                _ => None,
-            };
-            a2a(NEGOTIATED, body, Answer::Stream("StreamResponse"))
+            const { &a2a(NEGOTIATED, None, Answer::Stream("StreamResponse")) }
         }
-        Operation::PushNotificationConfig => a2a(NEGOTIATED, None, Answer::Never("501")),
-        Operation::GetExtendedAgentCard => a2a(NEGOTIATED, None, Answer::Never("400")),
-        Operation::TakeWake => resident("TakeWakeRequest", true, "TakeWakeResponse"),
-        Operation::Heartbeat => resident("HeartbeatRequest", false, "HeartbeatResponse"),
-        Operation::EndTurn => resident("EndTurnRequest", true, "EndTurnResponse"),
-        Operation::CallTool => resident("ToolRequest", true, "ToolResponse"),
-        Operation::WatchWakes => Description {
-            tag: "resident",
-            parameters: &[],
-            body: None,
-            answer: Answer::Stream("WakeNotice"),
-        },
-        Operation::Mcp => Description {
-            tag: "resident",
-            parameters: &["McpSessionId", "McpProtocolVersion"],
-            body: body("McpMessage", true),
-            answer: Answer::Object,
-        },
-        Operation::InspectQueue => reading("operator", &[], "Queue"),
-        Operation::ListEvidence => reading("operator", EVIDENCE_PARAMETERS, "EvidencePage"),
-        Operation::AcceptActivation => trusted("Activation", "Acceptance"),
-        Operation::DeclareSource => trusted("SourceDeclaration", "SourceState"),
-        Operation::ReadSource => reading("trusted", &[], "SourceState"),
-        Operation::AdvanceCheckpoint => trusted("CheckpointAdvance", "SourceState"),
-        Operation::ResolveLocator => trusted("LocatorRequest", "TaskInContext"),
-        Operation::ReadNativeTask => reading("trusted", &[], "NativeTask"),
-        Operation::RecordAnchor => trusted("ReplyAnchor", "ReplyAnchor"),
-        Operation::BeginDelivery => trusted("DeliveryRequest", "DeliveryBegun"),
-        Operation::SettleDelivery => trusted("DeliveryOutcome", "DeliveryState"),
-        Operation::ReconcileDelivery => trusted("DeliveryFinding", "DeliveryState"),
-        Operation::RecordEvidence => trusted("SourceEvidence", "EvidenceRecorded"),
+        Operation::PushNotificationConfig => const { &a2a(NEGOTIATED, None, Answer::Never("501")) },
+        Operation::GetExtendedAgentCard => const { &a2a(NEGOTIATED, None, Answer::Never("400")) },
+        Operation::TakeWake => const { &resident("TakeWakeRequest", true, "TakeWakeResponse") },
+        Operation::Heartbeat => const { &resident("HeartbeatRequest", false, "HeartbeatResponse") },
+        Operation::EndTurn => const { &resident("EndTurnRequest", true, "EndTurnResponse") },
+        Operation::CallTool => const { &resident("ToolRequest", true, "ToolResponse") },
+        Operation::WatchWakes => {
+            const {
+                &Description {
+                    tag: "resident",
+                    parameters: &[],
+                    body: None,
+                    answer: Answer::Stream("WakeNotice"),
+                }
+            }
+        }
+        Operation::Mcp => {
+            const {
+                &Description {
+                    tag: "resident",
+                    parameters: &["McpSessionId", "McpProtocolVersion"],
+                    body: body("McpMessage", true),
+                    answer: Answer::Object,
+                }
+            }
+        }
+        Operation::InspectQueue => const { &reading("operator", &[], "Queue") },
+        Operation::ListEvidence => {
+            const { &reading("operator", EVIDENCE_PARAMETERS, "EvidencePage") }
+        }
+        Operation::AcceptActivation => const { &trusted("Activation", "Acceptance") },
+        Operation::DeclareSource => const { &trusted("SourceDeclaration", "SourceState") },
+        Operation::ReadSource => const { &reading("trusted", &[], "SourceState") },
+        Operation::AdvanceCheckpoint => const { &trusted("CheckpointAdvance", "SourceState") },
+        Operation::ResolveLocator => const { &trusted("LocatorRequest", "TaskInContext") },
+        Operation::ReadNativeTask => const { &reading("trusted", &[], "NativeTask") },
+        Operation::RecordAnchor => const { &trusted("ReplyAnchor", "ReplyAnchor") },
+        Operation::BeginDelivery => const { &trusted("DeliveryRequest", "DeliveryBegun") },
+        Operation::SettleDelivery => const { &trusted("DeliveryOutcome", "DeliveryState") },
+        Operation::ReconcileDelivery => const { &trusted("DeliveryFinding", "DeliveryState") },
+        Operation::RecordEvidence => const { &trusted("SourceEvidence", "EvidenceRecorded") },
         Operation::ListSettlements => {
-            reading("trusted", &["Source", "After", "PageSize"], "Settlements")
+            const { &reading("trusted", &["Source", "After", "PageSize"], "Settlements") }
         }
-        Operation::AgentCard => public(Answer::Json(JSON, "AgentCard")),
-        Operation::OpenApi | Operation::Health => public(Answer::Object),
+        Operation::AgentCard => const { &public(Answer::Json(JSON, "AgentCard")) },
+        Operation::OpenApi | Operation::Health => const { &public(Answer::Object) },
     }
 }
 

@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::A2aError;
 use crate::fields::{Name, Path, Violations, named, plain};
+use crate::trusted::Rule;
 use crate::{ids, state, time};
 
 /// Page size of a list when the query names none.
@@ -153,9 +154,12 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// The value, unless something was found wrong on the way to it.
-    pub(crate) fn finish<T>(self, value: T) -> Result<T, A2aError> {
-        self.violations.or(value)
+    /// All of it has been read: refuses it where anything in it was wrong.
+    ///
+    /// # Errors
+    /// `INVALID_REQUEST` with every parameter at fault.
+    pub(crate) fn close(self) -> Result<(), A2aError> {
+        self.violations.or(())
     }
 
     fn single(&mut self, name: Name) -> Option<String> {
@@ -198,34 +202,23 @@ impl<'a> Query<'a> {
         value
     }
 
-    /// A value that must be there; the empty one is absent. What is missing is a violation, and the default.
-    pub(crate) fn required<T: Default>(
-        &mut self,
-        name: Name,
-        rule: &'static str,
-        read: impl FnOnce(&str) -> Option<T>,
-    ) -> T {
+    /// A text that must be there; the empty one is absent.
+    pub(crate) fn required(&mut self, name: &'static str, rule: &'static Rule) -> String {
         let before = self.violations.len();
-        let value = self.read_unless_empty(name, rule, read);
-        if value.is_none() && self.violations.len() == before {
-            self.violations.add(at(name), "is required");
+        let text = self.optional(name, rule);
+        if text.is_none() && self.violations.len() == before {
+            self.violations.add(Path::Root(name), "is required");
         }
-        value.unwrap_or_default()
+        text.unwrap_or_default()
     }
 
-    /// A value; the empty one is absent.
-    pub(crate) fn read_unless_empty<T>(
-        &mut self,
-        name: Name,
-        rule: &'static str,
-        read: impl FnOnce(&str) -> Option<T>,
-    ) -> Option<T> {
-        let text = self.text(name)?;
-        let value = read(&text);
-        if value.is_none() {
-            self.violations.add(at(name), rule);
+    /// A text that may be there; the empty one is absent.
+    pub(crate) fn optional(&mut self, name: &'static str, rule: &'static Rule) -> Option<String> {
+        let text = self.text(plain(name))?;
+        if !(rule.accepts)(&text) {
+            self.violations.add(Path::Root(name), rule.says);
         }
-        value
+        Some(text)
     }
 
     /// `pageSize`, or [`DEFAULT_PAGE_SIZE`].

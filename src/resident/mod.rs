@@ -15,8 +15,9 @@ use protocol::error::A2aError;
 use protocol::routes::{Operation, Params};
 
 use crate::mcp;
-use crate::reply::Handled;
+use crate::reply::{self, Handled};
 use crate::router::{Caller, Exchange, forbidden, identifier};
+use crate::runtime::response;
 
 /// Answers a request of the resident surface.
 ///
@@ -74,4 +75,9 @@ impl Caller {
             Self::Turn { .. } => Err(A2aError::turn_not_live()),
         }
     }
+}
+
+/// An answer of this surface.
+fn json(body: &str) -> Handled {
+    Ok(reply::json(response::Body::Text(body.to_owned())))
 }

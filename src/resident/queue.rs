@@ -5,7 +5,8 @@ use protocol::error::{A2aError, Reason};
 
 use serde_json::json;
 
-use crate::reply::{Handled, json};
+use super::json;
+use crate::reply::Handled;
 use crate::router::Exchange;
 
 /// Answers with the queue's depth and its turn.

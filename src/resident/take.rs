@@ -6,7 +6,8 @@ use protocol::sse;
 use serde_json::json;
 
 use super::body::Body;
-use crate::reply::{Failure, Handled, json};
+use super::json;
+use crate::reply::{Failure, Handled};
 use crate::router::Exchange;
 use crate::runtime::clock;
 use crate::runtime::frames::{Frames, Next};

@@ -10,8 +10,9 @@ use protocol::part::validate_parts;
 use serde_json::{Value, json};
 
 use super::body::Body;
+use super::json;
 use crate::config::Config;
-use crate::reply::{Failure, Handled, json};
+use crate::reply::{Failure, Handled};
 use crate::router::{Caller, Exchange};
 
 /// The longest response or value, in bytes: what one artifact may hold.

@@ -5,7 +5,8 @@ use durable_objects::wake_queue::{disposition_name, turn_bell};
 use serde_json::json;
 
 use super::body::Body;
-use crate::reply::{Failure, Handled, json};
+use super::json;
+use crate::reply::{Failure, Handled};
 use crate::router::{Caller, Exchange};
 use crate::runtime::frames::{Frames, Next};
 

@@ -11,14 +11,13 @@
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
-use futures::FutureExt;
 use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 
@@ -282,5 +281,16 @@ pub fn promise(work: impl Future<Output = Result<JsValue, JsValue>> + 'static) -
 
 /// Runs a future that may panic: `None` where it did. The panic hook has told the log.
 pub async fn caught<F: Future>(work: F) -> Option<F::Output> {
-    AssertUnwindSafe(work).catch_unwind().await.ok()
+    let mut work = pin!(work);
+    poll_fn(|context| match poll_caught(work.as_mut(), context) {
+        Some(poll) => poll.map(Some),
+        None => Poll::Ready(None),
+    })
+    .await
+}
+
+/// A function of its own: LLVM writes a module that is not valid where what catches is inlined into what cleans up.
+#[inline(never)]
+fn poll_caught<F: Future>(work: Pin<&mut F>, context: &mut Context<'_>) -> Option<Poll<F::Output>> {
+    catch_unwind(AssertUnwindSafe(|| work.poll(context))).ok()
 }

@@ -4,14 +4,15 @@ use durable_objects::commands::trusted::TrustedCommand;
 use protocol::error::{A2aError, Reason};
 use protocol::trusted::evidence::EvidenceQuery;
 
-use crate::reply::{self, Handled};
 use crate::router::Exchange;
 
-/// Answers with a page of what was recorded about a principal's work.
+/// The principal whose evidence is asked for, its queue, and the question.
 ///
 /// # Errors
 /// An invalid query; no credential names the principal: an object is never made by looking for it.
-pub async fn list(exchange: &Exchange<'_>) -> Handled {
+pub fn asked<'a>(
+    exchange: &'a Exchange<'_>,
+) -> Result<(String, &'a str, TrustedCommand), A2aError> {
     let (principal, query) = EvidenceQuery::parse(exchange.query())?;
     let resident = exchange
         .config
@@ -19,9 +20,5 @@ pub async fn list(exchange: &Exchange<'_>) -> Handled {
         .as_ref()
         .and_then(|credentials| credentials.resident_of(&principal))
         .ok_or_else(|| A2aError::new(Reason::NotFound, "no credential names this principal"))?;
-    let answer = exchange
-        .objects
-        .principal(&principal, resident, TrustedCommand::Evidence(query))
-        .await??;
-    reply::json(answer.get())
+    Ok((principal, resident, TrustedCommand::Evidence(query)))
 }

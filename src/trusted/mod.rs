@@ -3,7 +3,7 @@
 //!
 //! One request is one call to the principal's object, which answers with the body.
 
-pub mod evidence;
+mod evidence;
 
 use durable_objects::commands::trusted::TrustedCommand;
 use protocol::credentials::{Credential, Role};
@@ -23,8 +23,9 @@ use serde_json::Value;
 use crate::reply::{self, Handled};
 use crate::router::{Exchange, forbidden, identifier};
 use crate::runtime::clock;
+use crate::runtime::response::Body;
 
-/// Answers a request of a source or of a platform.
+/// Answers a request of a source or of a platform, or an operator's about what they brought.
 ///
 /// # Errors
 /// What the contract refuses, in its shape.
@@ -34,21 +35,69 @@ pub async fn handle(
     params: &Params<'_>,
     credential: &Credential,
 ) -> Handled {
-    let Some(principal) = &credential.principal else {
-        return Err(forbidden());
+    let body = match operation {
+        Operation::ReadSource
+        | Operation::ReadNativeTask
+        | Operation::ListSettlements
+        | Operation::ListEvidence => Value::Null,
+        _ => body(exchange).await?,
     };
-    let caller = Caller {
-        principal,
-        may_name_tasks: credential.role == Role::Trusted,
+    let (principal, resident, command) = match operation {
+        Operation::ListEvidence => evidence::asked(exchange)?,
+        _ => {
+            let Some(principal) = &credential.principal else {
+                return Err(forbidden());
+            };
+            let caller = Caller {
+                principal,
+                may_name_tasks: credential.role == Role::Trusted,
+            };
+            let command = asked(exchange, operation, params, body, &caller)?;
+            (principal.clone(), credential.resident.as_str(), command)
+        }
     };
-    let command = match operation {
-        Operation::ReadSource => TrustedCommand::ReadSource {
-            source: source(params)?,
+    let answer = exchange
+        .objects
+        .principal_text(&principal, resident, command)
+        .await??;
+    Ok(reply::json(Body::Passed(answer)))
+}
+
+/// What the principal's object is asked.
+fn asked(
+    exchange: &Exchange<'_>,
+    operation: Operation,
+    params: &Params<'_>,
+    body: Value,
+    caller: &Caller<'_>,
+) -> Result<TrustedCommand, A2aError> {
+    let id = |name| identifier(params, name);
+    let source = || check_source("source", id("source")?);
+    Ok(match operation {
+        Operation::AcceptActivation => TrustedCommand::Accept {
+            activation: Activation::from_value(body, caller, clock::now_ms())?,
+            max_open_tasks: exchange.config.max_open_tasks,
         },
+        Operation::DeclareSource => {
+            TrustedCommand::Declare(Declaration::from_value(body, source()?, caller)?)
+        }
+        Operation::ReadSource => TrustedCommand::ReadSource { source: source()? },
+        Operation::AdvanceCheckpoint => {
+            TrustedCommand::Advance(Checkpoint::from_value(body, source()?, caller)?)
+        }
+        Operation::ResolveLocator => TrustedCommand::Locate(Locate::from_value(body, caller)?),
         Operation::ReadNativeTask => TrustedCommand::ReadTask {
-            task_id: identifier(params, "id")?,
+            task_id: id("id")?,
             any_source: caller.may_name_tasks,
         },
+        Operation::RecordAnchor => TrustedCommand::RecordAnchor(Anchor::from_value(body, caller)?),
+        Operation::BeginDelivery => TrustedCommand::Begin(Begin::from_value(body, caller)?),
+        Operation::SettleDelivery => {
+            TrustedCommand::Settle(Settle::from_value(body, id("deliveryId")?, caller)?)
+        }
+        Operation::ReconcileDelivery => {
+            TrustedCommand::Reconcile(Reconcile::from_value(body, id("deliveryId")?, caller)?)
+        }
         Operation::ListSettlements => {
             let query = SettlementsQuery::parse(exchange.query())?;
             TrustedCommand::Settlements {
@@ -56,48 +105,6 @@ pub async fn handle(
                 after: query.after,
                 page_size: query.page_size,
             }
-        }
-        _ => {
-            let body = body(exchange).await?;
-            told(exchange, operation, params, body, &caller)?
-        }
-    };
-    let answer = exchange
-        .objects
-        .principal(principal, &credential.resident, command)
-        .await??;
-    reply::json(answer.get())
-}
-
-/// What a request with a body asks.
-fn told(
-    exchange: &Exchange<'_>,
-    operation: Operation,
-    params: &Params<'_>,
-    body: Value,
-    caller: &Caller<'_>,
-) -> Result<TrustedCommand, A2aError> {
-    Ok(match operation {
-        Operation::AcceptActivation => TrustedCommand::Accept {
-            activation: Activation::from_value(body, caller, clock::now_ms())?,
-            max_open_tasks: exchange.config.max_open_tasks,
-        },
-        Operation::DeclareSource => {
-            TrustedCommand::Declare(Declaration::from_value(body, source(params)?, caller)?)
-        }
-        Operation::AdvanceCheckpoint => {
-            TrustedCommand::Advance(Checkpoint::from_value(body, source(params)?, caller)?)
-        }
-        Operation::ResolveLocator => TrustedCommand::Locate(Locate::from_value(body, caller)?),
-        Operation::RecordAnchor => TrustedCommand::RecordAnchor(Anchor::from_value(body, caller)?),
-        Operation::BeginDelivery => TrustedCommand::Begin(Begin::from_value(body, caller)?),
-        Operation::SettleDelivery => {
-            let delivery_id = identifier(params, "deliveryId")?;
-            TrustedCommand::Settle(Settle::from_value(body, delivery_id, caller)?)
-        }
-        Operation::ReconcileDelivery => {
-            let delivery_id = identifier(params, "deliveryId")?;
-            TrustedCommand::Reconcile(Reconcile::from_value(body, delivery_id, caller)?)
         }
         _ => TrustedCommand::RecordEvidence(SourceEvidence::from_value(body, caller)?),
     })
@@ -110,9 +117,4 @@ async fn body(exchange: &Exchange<'_>) -> Result<Value, A2aError> {
         body.is_empty(),
     )?;
     json::parse(&body)
-}
-
-/// The source that the path names.
-fn source(params: &Params<'_>) -> Result<String, A2aError> {
-    check_source("source", &identifier(params, "source")?)
 }

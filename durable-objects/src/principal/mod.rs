@@ -106,6 +106,7 @@ pub fn answer<'a, S: Store>(
         PrincipalCommand::CancelTask(command) => {
             Answer::Body(principal.cancel_task(command)?.task.into_text())
         }
+        PrincipalCommand::Trusted(command) => Answer::Body(principal.trusted(command)?.into_text()),
         command => Answer::Bytes(principal.carry_out(command)?),
     };
     Ok((answer, principal.effects))

@@ -5,12 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{
-    Caller, SOURCE, TASK_ID, denied, fields_of, identifier, response_id, source, texts_by_id,
-};
+use super::Caller;
+use super::form::{DIGEST, Form, IDENTIFIER, RESPONSE_ID, Rule, SOURCE, TIME, denied};
 use crate::error::A2aError;
-use crate::fields::{Fields, Name, Violations, plain};
-use crate::part::read_parts;
 use crate::{canonical, http, time};
 
 /// Largest parts of an event, in bytes of the JSON that is stored.
@@ -26,17 +23,20 @@ pub const MAX_EVIDENCE_LOCATOR_BYTES: usize = 4096;
 /// How far `receivedAt` may lie in the future, in milliseconds: clocks differ.
 pub const MAX_CLOCK_SKEW_MS: i64 = 5 * 60 * 1000;
 
-const PROVIDER_EVENT_ID: Name = plain("providerEventId");
-const DEDUPE_KEY: Name = plain("dedupeKey");
-const CONVERSATION_KEY: Name = plain("conversationKey");
-pub(super) const NATIVE_LOCATOR: Name = plain("nativeLocator");
-const RECEIVED_AT: Name = plain("receivedAt");
-const PARTS: Name = plain("parts");
-const CONTENT_DIGEST: Name = plain("contentDigest");
-const DISPLAY_URL: Name = plain("displayUrl");
-const EVIDENCE_LOCATOR: Name = plain("evidenceLocator");
-const REPLY_TO: Name = plain("replyTo");
-const CONTEXT_ID: Name = plain("contextId");
+static DISPLAY_URL: Rule = Rule {
+    accepts: |text| {
+        (text.starts_with("https://") || text.starts_with("http://"))
+            && text.len() <= MAX_DISPLAY_URL_BYTES
+            && http::origin(text).is_some()
+            && http::is_uri(text)
+    },
+    says: "must be an http or https URL of at most 2048 bytes",
+};
+
+static EVIDENCE_LOCATOR: Rule = Rule {
+    accepts: |text| text.len() <= MAX_EVIDENCE_LOCATOR_BYTES,
+    says: "must be at most 4096 bytes",
+};
 
 /// An event to accept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,156 +78,92 @@ impl Activation {
     /// [`PermissionDenied`](crate::error::Reason::PermissionDenied) naming `principal` or `taskId`;
     /// [`PayloadTooLarge`](crate::error::Reason::PayloadTooLarge) naming `parts`.
     pub fn from_value(body: Value, caller: &Caller<'_>, now_ms: i64) -> Result<Self, A2aError> {
-        let mut violations = Violations::default();
-        let mut fields = fields_of(body, caller, &mut violations)?;
-        if fields.has(TASK_ID) && !caller.may_name_tasks {
+        let mut form = Form::open(body, caller)?;
+        if form.has("taskId") && !caller.may_name_tasks {
             return Err(denied(
-                TASK_ID.json,
+                "taskId",
                 "must be absent: a source may not name a task",
             ));
         }
-        let activation = Self::read(&mut fields, now_ms, &mut violations);
-        fields.refuse_others(&mut violations);
-        let activation = violations.or(activation)?;
-        if activation.parts.len() > MAX_PARTS_BYTES {
-            return Err(A2aError::too_large(PARTS.json, MAX_PARTS_BYTES));
-        }
-        Ok(activation)
-    }
-
-    fn read(fields: &mut Fields<'_>, now_ms: i64, violations: &mut Violations) -> Self {
-        fields.require(
-            &[
-                SOURCE,
-                PROVIDER_EVENT_ID,
-                DEDUPE_KEY,
-                NATIVE_LOCATOR,
-                RECEIVED_AT,
-                PARTS,
-                CONTENT_DIGEST,
-            ],
-            violations,
-        );
-        let (parts, content_digest) = parts_and_digest(fields, violations);
-        let activation = Activation {
-            source: source(fields, violations),
-            provider_event_id: identifier(fields, PROVIDER_EVENT_ID, violations),
-            dedupe_key: identifier(fields, DEDUPE_KEY, violations),
-            conversation_key: fields.identifier(CONVERSATION_KEY, violations),
-            native_locator: native_locator(fields, violations),
-            received_ms: received_ms(fields, now_ms, violations),
-            parts,
-            content_digest,
-            display_url: fields.text_that(
-                DISPLAY_URL,
-                is_display_url,
-                "must be an http or https URL of at most 2048 bytes",
-                violations,
-            ),
-            evidence_locator: fields.short_text(
-                EVIDENCE_LOCATOR,
-                MAX_EVIDENCE_LOCATOR_BYTES,
-                violations,
-            ),
-            reply_to: response_id(fields, REPLY_TO, violations),
-            task_id: fields.identifier(TASK_ID, violations),
-            context_id: fields.identifier(CONTEXT_ID, violations),
-        };
-        if activation.conversation_key.is_some() && activation.context_id.is_some() {
-            violations.add(
-                fields.at(CONTEXT_ID),
+        let source = form.required("source", &SOURCE);
+        let provider_event_id = form.required("providerEventId", &IDENTIFIER);
+        let dedupe_key = form.required("dedupeKey", &IDENTIFIER);
+        let conversation_key = form.optional("conversationKey", &IDENTIFIER);
+        let native_locator = native_locator(&mut form);
+        let received_ms = received_ms(&mut form, now_ms);
+        let (parts, content_digest) = parts_and_digest(&mut form);
+        let display_url = form.optional("displayUrl", &DISPLAY_URL);
+        let evidence_locator = form.optional("evidenceLocator", &EVIDENCE_LOCATOR);
+        let reply_to = form.optional("replyTo", &RESPONSE_ID);
+        let task_id = form.optional("taskId", &IDENTIFIER);
+        let context_id = form.optional("contextId", &IDENTIFIER);
+        if conversation_key.is_some() && context_id.is_some() {
+            form.violate(
+                "contextId",
                 "must be absent where there is a conversationKey",
             );
         }
-        if activation.task_id.is_some() && activation.reply_to.is_some() {
-            violations.add(
-                fields.at(REPLY_TO),
-                "must be absent where there is a taskId",
-            );
+        if task_id.is_some() && reply_to.is_some() {
+            form.violate("replyTo", "must be absent where there is a taskId");
         }
-        activation
+        form.close()?;
+        if parts.len() > MAX_PARTS_BYTES {
+            return Err(A2aError::too_large("parts", MAX_PARTS_BYTES));
+        }
+        Ok(Activation {
+            source,
+            provider_event_id,
+            dedupe_key,
+            conversation_key,
+            native_locator,
+            received_ms,
+            parts,
+            content_digest,
+            display_url,
+            evidence_locator,
+            reply_to,
+            task_id,
+            context_id,
+        })
     }
 }
 
-/// Takes the fields of a provider's object out.
-pub(super) fn native_locator(
-    fields: &mut Fields<'_>,
-    violations: &mut Violations,
-) -> BTreeMap<String, String> {
-    let is_there = fields.has(NATIVE_LOCATOR);
-    let before = violations.len();
-    let locator = texts_by_id(
-        fields,
-        NATIVE_LOCATOR,
-        MAX_LOCATOR_FIELDS,
-        MAX_LOCATOR_CHARS,
-        violations,
-    );
-    if is_there && locator.is_empty() && violations.len() == before {
-        violations.add(fields.at(NATIVE_LOCATOR), "must have 1 to 32 fields");
+/// The fields of a provider's object.
+pub(super) fn native_locator(form: &mut Form) -> BTreeMap<String, String> {
+    let name = "nativeLocator";
+    match form.required_value(name) {
+        Some(Value::Object(members)) if members.is_empty() => {
+            form.violate(name, "must have 1 to 32 fields");
+            BTreeMap::new()
+        }
+        Some(value) => form.texts_by_id(name, value, MAX_LOCATOR_FIELDS, MAX_LOCATOR_CHARS),
+        None => BTreeMap::new(),
     }
-    locator
 }
 
-fn received_ms(fields: &mut Fields<'_>, now_ms: i64, violations: &mut Violations) -> i64 {
-    let text = fields
-        .text(RECEIVED_AT, violations)
-        .filter(|text| !text.is_empty());
-    let Some(text) = text else {
-        return 0;
-    };
-    let received_ms = time::parse(&text);
-    if received_ms.is_none() {
-        violations.add(
-            fields.at(RECEIVED_AT),
-            "must be an RFC 3339 timestamp, such as 2025-10-28T10:30:00.000Z",
-        );
-    }
-    let received_ms = received_ms.unwrap_or_default();
+fn received_ms(form: &mut Form, now_ms: i64) -> i64 {
+    let name = "receivedAt";
+    let text = form.required(name, &TIME);
+    let received_ms = time::parse(&text).unwrap_or_default();
     if received_ms > now_ms.saturating_add(MAX_CLOCK_SKEW_MS) {
-        violations.add(
-            fields.at(RECEIVED_AT),
-            "must not lie more than five minutes in the future",
-        );
+        form.violate(name, "must not lie more than five minutes in the future");
     }
     received_ms
 }
 
-/// Takes the parts out, as they are stored, and the digest, which is compared with that of the parts as they were sent.
-fn parts_and_digest(fields: &mut Fields<'_>, violations: &mut Violations) -> (String, String) {
-    let stated = fields.text_that(
-        CONTENT_DIGEST,
-        canonical::is_digest,
-        canonical::DIGEST_RULE,
-        violations,
-    );
-    let sent = match fields.take(PARTS, violations) {
-        Some(sent @ Value::Array(_)) => sent,
-        Some(_) => {
-            violations.add(fields.at(PARTS), "must be a list of parts");
-            return Default::default();
-        }
-        None => return Default::default(),
+/// The parts as they are stored, and the digest, which is compared with that of the parts as they were sent.
+fn parts_and_digest(form: &mut Form) -> (String, String) {
+    let stated = form.required("contentDigest", &DIGEST);
+    let Some(sent) = form.required_value("parts") else {
+        return (String::new(), stated);
     };
-    if let Some(stated) = &stated {
-        let digest = canonical::digest(&sent);
-        if digest != *stated {
-            violations.add(
-                fields.at(CONTENT_DIGEST),
-                format!("must be {digest}, the SHA-256 of these parts in the form of RFC 8785"),
-            );
-        }
+    let digest = canonical::digest(&sent);
+    if sent.is_array() && digest != stated && canonical::is_digest(&stated) {
+        form.violate(
+            "contentDigest",
+            format!("must be {digest}, the SHA-256 of these parts in the form of RFC 8785"),
+        );
     }
-    let parts = match sent {
-        Value::Array(items) => read_parts(items, &fields.at(PARTS), violations),
-        _ => Vec::new(),
-    };
-    (Value::Array(parts).to_string(), stated.unwrap_or_default())
-}
-
-fn is_display_url(text: &str) -> bool {
-    (text.starts_with("https://") || text.starts_with("http://"))
-        && text.len() <= MAX_DISPLAY_URL_BYTES
-        && http::origin(text).is_some()
-        && http::is_uri(text)
+    let parts = form.parts("parts", sent);
+    (Value::Array(parts).to_string(), stated)
 }

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Caller, fields_of};
+use super::Caller;
+use super::form::{Form, IDENTIFIER};
 use crate::error::A2aError;
-use crate::fields::{Name, Violations, plain};
-use crate::{ids, json};
+use crate::json;
 
 /// Largest checkpoint, in bytes of its canonical JSON.
 pub const MAX_CHECKPOINT_BYTES: usize = 64 * 1024;
@@ -14,10 +14,6 @@ pub const MAX_CHECKPOINT_BYTES: usize = 64 * 1024;
 pub const MAX_COVERS: usize = 1000;
 /// The largest version: the largest integer that is exact in every JSON reader.
 const MAX_VERSION: f64 = 9_007_199_254_740_991.0;
-
-const CHECKPOINT: Name = plain("checkpoint");
-const COVERS: Name = plain("covers");
-const VERSION: Name = plain("version");
 
 /// A checkpoint to keep. It is kept only if everything it covers has been accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,39 +36,24 @@ impl Checkpoint {
     /// [`PayloadTooLarge`](crate::error::Reason::PayloadTooLarge) naming `checkpoint`;
     /// [`PermissionDenied`](crate::error::Reason::PermissionDenied) naming `principal`.
     pub fn from_value(body: Value, source: String, caller: &Caller<'_>) -> Result<Self, A2aError> {
-        let mut violations = Violations::default();
-        let mut fields = fields_of(body, caller, &mut violations)?;
-        fields.require(&[COVERS], &mut violations);
-        // Any value may be one, null and the empty string too.
-        let checkpoint = fields.take_any(CHECKPOINT, &mut violations);
-        if checkpoint.is_none() {
-            violations.add(fields.at(CHECKPOINT), "is required");
+        let mut form = Form::open(body, caller)?;
+        let checkpoint = form.any_value("checkpoint").unwrap_or_default();
+        let covers = form.texts("covers", MAX_COVERS, &IDENTIFIER);
+        let version = form.value("version");
+        let known = version.as_ref().and_then(as_version);
+        if version.is_some() && known.is_none() {
+            form.violate("version", "must be an integer from 0");
         }
-        let covers = fields.texts(
-            COVERS,
-            MAX_COVERS,
-            ids::is_identifier,
-            ids::RULE,
-            &mut violations,
-        );
-        let version = fields.take(VERSION, &mut violations).map(|value| {
-            let version = as_version(&value);
-            if version.is_none() {
-                violations.add(fields.at(VERSION), "must be an integer from 0");
-            }
-            version.unwrap_or_default()
-        });
-        fields.refuse_others(&mut violations);
-        let checkpoint = violations.or(checkpoint.unwrap_or_default())?;
+        form.close()?;
         let checkpoint = json::canonical(&checkpoint);
         if checkpoint.len() > MAX_CHECKPOINT_BYTES {
-            return Err(A2aError::too_large(CHECKPOINT.json, MAX_CHECKPOINT_BYTES));
+            return Err(A2aError::too_large("checkpoint", MAX_CHECKPOINT_BYTES));
         }
         Ok(Checkpoint {
             source,
             checkpoint,
             covers,
-            version,
+            version: known,
         })
     }
 }

@@ -3,25 +3,17 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{
-    Caller, PROVIDER_RESPONSE_ID, SOURCE, TASK_ID, fields_of, identifier, response_id, source,
-};
-use crate::canonical;
+use super::Caller;
+use super::form::{DIGEST, Form, IDENTIFIER, RESPONSE_ID, Rule, SOURCE};
 use crate::error::A2aError;
-use crate::fields::{Fields, Name, Violations, plain};
 
 /// Longest reason of an outcome, in bytes.
 pub const MAX_REASON_BYTES: usize = 1000;
 
-const OPERATION_ID: Name = plain("operationId");
-const PAYLOAD_DIGEST: Name = plain("payloadDigest");
-const RECOVERY: Name = plain("recovery");
-const PAYLOAD_POLICY: Name = plain("payloadPolicy");
-const HOLDER: Name = plain("holder");
-const CAN_RECONCILE: Name = plain("canReconcile");
-const ATTEMPT: Name = plain("attempt");
-const OUTCOME: Name = plain("outcome");
-const REASON: Name = plain("reason");
+static REASON: Rule = Rule {
+    accepts: |text| text.len() <= MAX_REASON_BYTES,
+    says: "must be at most 1000 bytes",
+};
 
 /// What a provider offers for the case that nobody knows whether a mutation happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,31 +93,33 @@ impl Begin {
     /// [`InvalidRequest`](crate::error::Reason::InvalidRequest) with every field at fault;
     /// [`PermissionDenied`](crate::error::Reason::PermissionDenied) naming `principal`.
     pub fn from_value(body: Value, caller: &Caller<'_>) -> Result<Self, A2aError> {
-        let mut violations = Violations::default();
-        let mut fields = fields_of(body, caller, &mut violations)?;
-        let required = [TASK_ID, SOURCE, OPERATION_ID, PAYLOAD_DIGEST, RECOVERY];
-        fields.require(&required, &mut violations);
-        let begin = Begin {
-            task_id: identifier(&mut fields, TASK_ID, &mut violations),
-            source: source(&mut fields, &mut violations),
-            operation_id: identifier(&mut fields, OPERATION_ID, &mut violations),
-            payload_digest: fields
-                .text_that(
-                    PAYLOAD_DIGEST,
-                    canonical::is_digest,
-                    canonical::DIGEST_RULE,
-                    &mut violations,
-                )
-                .unwrap_or_default(),
-            recovery: recovery(&mut fields, &mut violations),
-            fixed: fields
-                .choice(PAYLOAD_POLICY, &["FIXED"], &mut violations)
-                .is_some(),
-            holder: fields.identifier(HOLDER, &mut violations),
-            can_reconcile: fields.flag(CAN_RECONCILE, &mut violations),
-        };
-        fields.refuse_others(&mut violations);
-        violations.or(begin)
+        let mut form = Form::open(body, caller)?;
+        let task_id = form.required("taskId", &IDENTIFIER);
+        let source = form.required("source", &SOURCE);
+        let operation_id = form.required("operationId", &IDENTIFIER);
+        let payload_digest = form.required("payloadDigest", &DIGEST);
+        let recovery = form.choice("recovery", &["IDEMPOTENT", "LOOKUP", "AMBIGUOUS"]);
+        let fixed = form.optional_choice("payloadPolicy", &["FIXED"]).is_some();
+        let holder = form.optional("holder", &IDENTIFIER);
+        let can_reconcile = form.value("canReconcile");
+        if !matches!(can_reconcile, None | Some(Value::Bool(_))) {
+            form.violate("canReconcile", "must be true or false");
+        }
+        form.close()?;
+        Ok(Begin {
+            task_id,
+            source,
+            operation_id,
+            payload_digest,
+            recovery: match recovery {
+                0 => Recovery::Idempotent,
+                1 => Recovery::Lookup,
+                _ => Recovery::Ambiguous,
+            },
+            fixed,
+            holder,
+            can_reconcile: can_reconcile == Some(Value::Bool(true)),
+        })
     }
 }
 
@@ -139,20 +133,18 @@ impl Settle {
         delivery_id: String,
         caller: &Caller<'_>,
     ) -> Result<Self, A2aError> {
-        let mut violations = Violations::default();
-        let mut fields = fields_of(body, caller, &mut violations)?;
-        fields.require(&[ATTEMPT, OUTCOME], &mut violations);
-        let outcomes = ["DELIVERED", "REFUSED", "INDETERMINATE", "ABSENT"];
-        let outcome = outcome(&mut fields, &outcomes, &mut violations);
-        let settle = Settle {
+        let mut form = Form::open(body, caller)?;
+        let attempt = form.required("attempt", &IDENTIFIER);
+        let (outcome, provider_response_id) = outcome(&mut form, 4);
+        let reason = form.optional("reason", &REASON);
+        form.close()?;
+        Ok(Settle {
             delivery_id,
-            attempt: identifier(&mut fields, ATTEMPT, &mut violations),
+            attempt,
             outcome,
-            provider_response_id: delivered_as(&mut fields, outcome, &mut violations),
-            reason: fields.short_text(REASON, MAX_REASON_BYTES, &mut violations),
-        };
-        fields.refuse_others(&mut violations);
-        violations.or(settle)
+            provider_response_id,
+            reason,
+        })
     }
 }
 
@@ -166,54 +158,31 @@ impl Reconcile {
         delivery_id: String,
         caller: &Caller<'_>,
     ) -> Result<Self, A2aError> {
-        let mut violations = Violations::default();
-        let mut fields = fields_of(body, caller, &mut violations)?;
-        fields.require(&[OUTCOME], &mut violations);
-        let outcome = outcome(&mut fields, &["DELIVERED", "ABSENT"], &mut violations);
-        let reconcile = Reconcile {
+        let mut form = Form::open(body, caller)?;
+        let (outcome, provider_response_id) = outcome(&mut form, 2);
+        form.close()?;
+        Ok(Reconcile {
             delivery_id,
             outcome,
-            provider_response_id: delivered_as(&mut fields, outcome, &mut violations),
-        };
-        fields.refuse_others(&mut violations);
-        violations.or(reconcile)
+            provider_response_id,
+        })
     }
 }
 
-fn recovery(fields: &mut Fields<'_>, violations: &mut Violations) -> Recovery {
-    let choices = ["IDEMPOTENT", "LOOKUP", "AMBIGUOUS"];
-    match fields.choice(RECOVERY, &choices, violations) {
-        Some("IDEMPOTENT") => Recovery::Idempotent,
-        Some("LOOKUP") => Recovery::Lookup,
-        _ => Recovery::Ambiguous,
-    }
-}
+const OUTCOMES: [&str; 4] = ["DELIVERED", "ABSENT", "REFUSED", "INDETERMINATE"];
 
-fn outcome(
-    fields: &mut Fields<'_>,
-    choices: &[&'static str],
-    violations: &mut Violations,
-) -> Outcome {
-    match fields.choice(OUTCOME, choices, violations) {
-        Some("DELIVERED") => Outcome::Delivered,
-        Some("REFUSED") => Outcome::Refused,
-        Some("ABSENT") => Outcome::Absent,
+/// One of the first outcomes, and the provider's id of what was made, where something was.
+fn outcome(form: &mut Form, count: usize) -> (Outcome, Option<String>) {
+    let outcome = match form.choice("outcome", OUTCOMES.get(..count).unwrap_or_default()) {
+        0 => Outcome::Delivered,
+        1 => Outcome::Absent,
+        2 => Outcome::Refused,
         _ => Outcome::Indeterminate,
+    };
+    let name = "providerResponseId";
+    let response_id = form.optional(name, &RESPONSE_ID);
+    if response_id.is_some() && outcome != Outcome::Delivered {
+        form.violate(name, "must be absent unless the outcome is DELIVERED");
     }
-}
-
-/// The provider's id of what was made, where something was.
-fn delivered_as(
-    fields: &mut Fields<'_>,
-    outcome: Outcome,
-    violations: &mut Violations,
-) -> Option<String> {
-    let id = response_id(fields, PROVIDER_RESPONSE_ID, violations)?;
-    if outcome != Outcome::Delivered {
-        violations.add(
-            fields.at(PROVIDER_RESPONSE_ID),
-            "must be absent unless the outcome is DELIVERED",
-        );
-    }
-    Some(id)
+    (outcome, response_id)
 }

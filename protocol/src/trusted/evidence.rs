@@ -5,29 +5,32 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Caller, SOURCE, fields_of, identifier, source, texts_by_id};
+use super::Caller;
+use super::form::{Form, IDENTIFIER, Rule, SOURCE, TIME};
 use crate::error::A2aError;
-use crate::fields::{Name, Violations, named, plain};
 use crate::query::Query;
-use crate::{ids, time};
+use crate::time;
 
 /// Most fields of a detail.
 pub const MAX_DETAIL_FIELDS: usize = 16;
 /// Longest value of a detail's field, in characters.
 pub const MAX_DETAIL_CHARS: usize = 1024;
 
-const EVIDENCE_ID: Name = plain("evidenceId");
-const KIND: Name = plain("kind");
-const KIND_RULE: &str = "must be 1 to 64 capital letters, digits or '_', beginning with a letter";
-const DETAIL: Name = plain("detail");
-const AGGREGATION: Name = plain("aggregation");
+static KIND: Rule = Rule {
+    accepts: |text| {
+        text.len() <= 64
+            && text.starts_with(|first: char| first.is_ascii_uppercase())
+            && text
+                .bytes()
+                .all(|byte| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b'_'))
+    },
+    says: "must be 1 to 64 capital letters, digits or '_', beginning with a letter",
+};
 
-const PRINCIPAL: Name = plain("principal");
-const TASK_ID: Name = named("taskId", "task_id");
-const FROM: Name = plain("from");
-const BEFORE: Name = plain("before");
-const PAGE_TOKEN: Name = named("pageToken", "page_token");
-const TIME_RULE: &str = "must be an RFC 3339 timestamp, such as 2025-10-28T10:30:00.000Z";
+static PAGE_TOKEN: Rule = Rule {
+    accepts: |text| text.parse::<i64>().is_ok_and(|id| id > 0),
+    says: "must be the nextPageToken of the page before",
+};
 
 /// Something that a source decided without making a task of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,28 +71,23 @@ impl SourceEvidence {
     /// [`InvalidRequest`](crate::error::Reason::InvalidRequest) with every field at fault;
     /// [`PermissionDenied`](crate::error::Reason::PermissionDenied) naming `principal`.
     pub fn from_value(body: Value, caller: &Caller<'_>) -> Result<Self, A2aError> {
-        let mut violations = Violations::default();
-        let mut fields = fields_of(body, caller, &mut violations)?;
-        fields.require(&[SOURCE, EVIDENCE_ID, KIND], &mut violations);
-        let evidence = SourceEvidence {
-            source: source(&mut fields, &mut violations),
-            evidence_id: identifier(&mut fields, EVIDENCE_ID, &mut violations),
-            kind: fields
-                .text_that(KIND, is_kind, KIND_RULE, &mut violations)
-                .unwrap_or_default(),
-            detail: texts_by_id(
-                &mut fields,
-                DETAIL,
-                MAX_DETAIL_FIELDS,
-                MAX_DETAIL_CHARS,
-                &mut violations,
-            ),
-            counted: fields
-                .choice(AGGREGATION, &["COUNTER"], &mut violations)
-                .is_some(),
+        let mut form = Form::open(body, caller)?;
+        let source = form.required("source", &SOURCE);
+        let evidence_id = form.required("evidenceId", &IDENTIFIER);
+        let kind = form.required("kind", &KIND);
+        let detail = match form.value("detail") {
+            Some(value) => form.texts_by_id("detail", value, MAX_DETAIL_FIELDS, MAX_DETAIL_CHARS),
+            None => BTreeMap::new(),
         };
-        fields.refuse_others(&mut violations);
-        violations.or(evidence)
+        let counted = form.optional_choice("aggregation", &["COUNTER"]).is_some();
+        form.close()?;
+        Ok(SourceEvidence {
+            source,
+            evidence_id,
+            kind,
+            detail,
+            counted,
+        })
     }
 }
 
@@ -100,31 +98,22 @@ impl EvidenceQuery {
     /// [`InvalidRequest`](crate::error::Reason::InvalidRequest) naming each parameter at fault.
     pub fn parse(raw_query: &str) -> Result<(String, Self), A2aError> {
         let mut query = Query::of(raw_query);
-        let identifier = |text: &str| ids::is_identifier(text).then(|| text.to_owned());
-        let principal = query.required(PRINCIPAL, ids::RULE, identifier);
+        let principal = query.required("principal", &IDENTIFIER);
+        let task_id = query.optional("taskId", &IDENTIFIER);
+        let kind = query.optional("kind", &KIND);
+        let from = query.optional("from", &TIME);
+        let before = query.optional("before", &TIME);
+        let page_size = query.page_size();
+        let page_token = query.optional("pageToken", &PAGE_TOKEN);
+        query.close()?;
         let evidence = EvidenceQuery {
-            task_id: query.read_unless_empty(TASK_ID, ids::RULE, identifier),
-            kind: query.read_unless_empty(KIND, KIND_RULE, |text| {
-                is_kind(text).then(|| text.to_owned())
-            }),
-            from_ms: query.read_unless_empty(FROM, TIME_RULE, time::parse),
-            before_ms: query.read_unless_empty(BEFORE, TIME_RULE, time::parse),
-            page_size: query.page_size(),
-            before_id: query.read_unless_empty(
-                PAGE_TOKEN,
-                "must be the nextPageToken of the page before",
-                |text| text.parse().ok().filter(|id| *id > 0),
-            ),
+            task_id,
+            kind,
+            from_ms: from.as_deref().and_then(time::parse),
+            before_ms: before.as_deref().and_then(time::parse),
+            page_size,
+            before_id: page_token.and_then(|token| token.parse().ok()),
         };
-        query.finish((principal, evidence))
+        Ok((principal, evidence))
     }
-}
-
-/// `[A-Z][A-Z0-9_]{0,63}`
-fn is_kind(text: &str) -> bool {
-    text.len() <= 64
-        && text.starts_with(|first: char| first.is_ascii_uppercase())
-        && text
-            .bytes()
-            .all(|byte| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b'_'))
 }

@@ -1,11 +1,13 @@
 //! Which settled tasks a source asks for.
 
-use super::{SOURCE, SOURCE_RULE, is_source};
+use super::form::{Rule, SOURCE};
 use crate::error::A2aError;
-use crate::fields::{Name, plain};
 use crate::query::Query;
 
-const AFTER: Name = plain("after");
+static AFTER: Rule = Rule {
+    accepts: |text| text.parse::<i64>().is_ok_and(|after| after >= 0),
+    says: "must be an integer from 0",
+};
 
 /// The parameters of `GET /trusted/v1/settlements`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,17 +27,14 @@ impl SettlementsQuery {
     /// [`InvalidRequest`](crate::error::Reason::InvalidRequest) naming each parameter at fault.
     pub fn parse(raw_query: &str) -> Result<Self, A2aError> {
         let mut query = Query::of(raw_query);
-        let settlements = SettlementsQuery {
-            source: query.required(SOURCE, SOURCE_RULE, |text| {
-                is_source(text).then(|| text.to_owned())
-            }),
-            after: query
-                .read_unless_empty(AFTER, "must be an integer from 0", |text| {
-                    text.parse().ok().filter(|after| *after >= 0)
-                })
-                .unwrap_or_default(),
-            page_size: query.page_size(),
-        };
-        query.finish(settlements)
+        let source = query.required("source", &SOURCE);
+        let after = query.optional("after", &AFTER);
+        let page_size = query.page_size();
+        query.close()?;
+        Ok(SettlementsQuery {
+            source,
+            after: after.and_then(|after| after.parse().ok()).unwrap_or(0),
+            page_size,
+        })
     }
 }

@@ -5,16 +5,18 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::activation::{NATIVE_LOCATOR, native_locator};
-use super::{
-    Caller, PROVIDER_RESPONSE_ID, SOURCE, TASK_ID, fields_of, identifier, response_id, source,
-};
+use super::Caller;
+use super::activation::native_locator;
+use super::form::{Form, IDENTIFIER, RESPONSE_ID, Rule, SOURCE};
 use crate::error::A2aError;
-use crate::fields::{Name, Violations, plain};
 
-const CONTINUATION: Name = plain("continuation");
 const REPLY_ANCHOR: &str = "REPLY_ANCHOR";
-const BY_TASK_ID: &str = "TASK_ID";
+const TASK_ID: &str = "TASK_ID";
+
+static CONTINUATION: Rule = Rule {
+    accepts: |text| text == REPLY_ANCHOR || text == TASK_ID,
+    says: "must be REPLY_ANCHOR or TASK_ID",
+};
 
 /// How a source's tasks may be continued. A source that never declared has no way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,22 +56,14 @@ impl Declaration {
     /// [`InvalidRequest`](crate::error::Reason::InvalidRequest) with every field at fault;
     /// [`PermissionDenied`](crate::error::Reason::PermissionDenied) naming `principal`.
     pub fn from_value(body: Value, source: String, caller: &Caller<'_>) -> Result<Self, A2aError> {
-        let mut violations = Violations::default();
-        let mut fields = fields_of(body, caller, &mut violations)?;
-        fields.require(&[CONTINUATION], &mut violations);
-        let methods = fields.texts(
-            CONTINUATION,
-            2,
-            |method| [REPLY_ANCHOR, BY_TASK_ID].contains(&method),
-            "must be REPLY_ANCHOR or TASK_ID",
-            &mut violations,
-        );
-        fields.refuse_others(&mut violations);
+        let mut form = Form::open(body, caller)?;
+        let methods = form.texts("continuation", 2, &CONTINUATION);
+        form.close()?;
         let has = |method: &str| methods.iter().any(|named| named == method);
-        violations.or(Declaration {
+        Ok(Declaration {
             source,
             reply_anchor: has(REPLY_ANCHOR),
-            task_id: has(BY_TASK_ID),
+            task_id: has(TASK_ID),
         })
     }
 }
@@ -80,15 +74,14 @@ impl Locate {
     /// # Errors
     /// As [`Declaration::from_value`].
     pub fn from_value(body: Value, caller: &Caller<'_>) -> Result<Self, A2aError> {
-        let mut violations = Violations::default();
-        let mut fields = fields_of(body, caller, &mut violations)?;
-        fields.require(&[SOURCE, NATIVE_LOCATOR], &mut violations);
-        let locate = Locate {
-            source: source(&mut fields, &mut violations),
-            native_locator: native_locator(&mut fields, &mut violations),
-        };
-        fields.refuse_others(&mut violations);
-        violations.or(locate)
+        let mut form = Form::open(body, caller)?;
+        let source = form.required("source", &SOURCE);
+        let native_locator = native_locator(&mut form);
+        form.close()?;
+        Ok(Locate {
+            source,
+            native_locator,
+        })
     }
 }
 
@@ -98,16 +91,15 @@ impl Anchor {
     /// # Errors
     /// As [`Declaration::from_value`].
     pub fn from_value(body: Value, caller: &Caller<'_>) -> Result<Self, A2aError> {
-        let mut violations = Violations::default();
-        let mut fields = fields_of(body, caller, &mut violations)?;
-        fields.require(&[SOURCE, PROVIDER_RESPONSE_ID, TASK_ID], &mut violations);
-        let anchor = Anchor {
-            source: source(&mut fields, &mut violations),
-            provider_response_id: response_id(&mut fields, PROVIDER_RESPONSE_ID, &mut violations)
-                .unwrap_or_default(),
-            task_id: identifier(&mut fields, TASK_ID, &mut violations),
-        };
-        fields.refuse_others(&mut violations);
-        violations.or(anchor)
+        let mut form = Form::open(body, caller)?;
+        let source = form.required("source", &SOURCE);
+        let provider_response_id = form.required("providerResponseId", &RESPONSE_ID);
+        let task_id = form.required("taskId", &IDENTIFIER);
+        form.close()?;
+        Ok(Anchor {
+            source,
+            provider_response_id,
+            task_id,
+        })
     }
 }
