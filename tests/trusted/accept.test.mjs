@@ -34,6 +34,7 @@ test("an event becomes a task that its principal and its source can read", async
     terminal: false,
     source: "chat",
     origin: {
+      source: "chat",
       providerEventId: sent.providerEventId,
       conversationKey: "room-1",
       nativeLocator: { channel: "C 1/ä", thread: "17.5" },
@@ -67,7 +68,7 @@ test("what was accepted is there after a crash, and a redelivery says so", async
   assert.equal(await source.state(accepted.taskId), "TASK_STATE_SUBMITTED");
   const next = await source.accept("after the crash", { conversationKey: "crash" });
   assert.equal(next.contextId, accepted.contextId);
-  await drain(agent.resident());
+  await drain(resident);
 });
 
 test("the same key with anything else but another time is a conflict that names the key", async () => {
