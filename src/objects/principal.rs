@@ -18,6 +18,7 @@ use wasm_bindgen::prelude::*;
 use super::alarm::Alarm;
 use super::at_work::AtWork;
 use super::execution::Executor;
+use super::settlement::Untold;
 use super::{accepted, answer, fault, settlement, with_environment, write_log};
 use crate::calls::{self, Objects};
 use crate::runtime::clock;
@@ -51,9 +52,7 @@ pub(super) struct Inner {
     /// Notices committed and not handed to their queue yet.
     owed: RefCell<Vec<OwedNotice>>,
     delivering: AtWork,
-    /// Settlements committed and not told yet.
-    untold: RefCell<Vec<OwedSettlement>>,
-    telling: AtWork,
+    untold: Rc<Untold>,
     env: Env,
     /// Watchers open, as far as it is known.
     watchers: Cell<u32>,
@@ -82,8 +81,7 @@ impl PrincipalObject {
                 alarm,
                 owed: RefCell::default(),
                 delivering: AtWork::default(),
-                untold: RefCell::default(),
-                telling: AtWork::default(),
+                untold: Rc::default(),
                 env: env.clone(),
                 watchers: Cell::new(u32::try_from(state.sockets(None).len()).unwrap_or(u32::MAX)),
                 executor: Executor::of(env.service("EXECUTOR")),
@@ -193,8 +191,7 @@ impl Inner {
             Self::deliver_soon(this);
         }
         if !effects.settlements.is_empty() {
-            this.untold.borrow_mut().extend(effects.settlements);
-            Self::tell_soon(this);
+            Self::tell_soon(this, effects.settlements);
         }
         Ok(())
     }
@@ -271,28 +268,25 @@ impl Inner {
         drop(carried_out);
     }
 
-    /// Tells sources of settlements, one at a time. What is not taken is told again at the alarm.
-    fn tell_soon(this: &Rc<Self>) {
-        let Some(shift) = this.telling.begin() else {
-            return;
-        };
-        let inner = Rc::clone(this);
-        let telling = promise(async move {
-            let _shift = shift;
-            loop {
-                let next = inner.untold.borrow_mut().pop();
-                let Some(owed) = next else { break };
-                if settlement::tell(&inner.env, &owed).await
-                    && let Err(error) =
-                        principal::settlement_told(&inner.database, owed.settlement_id)
-                {
-                    drop(fault("storage_failed", &error.to_string()));
+    /// Tells each source of its settlements, one at a time, whatever the others do. What is not taken is told again at
+    /// the alarm.
+    fn tell_soon(this: &Rc<Self>, settlements: Vec<OwedSettlement>) {
+        for line in Untold::add(&this.untold, settlements) {
+            let inner = Rc::clone(this);
+            let telling = promise(async move {
+                while let Some(owed) = line.next() {
+                    if settlement::tell(&inner.env, &owed).await
+                        && let Err(error) =
+                            principal::settlement_told(&inner.database, owed.settlement_id)
+                    {
+                        drop(fault("storage_failed", &error.to_string()));
+                    }
                 }
+                Ok(JsValue::UNDEFINED)
+            });
+            if let Err(error) = this.state.wait_until(&telling) {
+                log::error("telling_not_kept", &[("reason", &error.to_string())]);
             }
-            Ok(JsValue::UNDEFINED)
-        });
-        if let Err(error) = this.state.wait_until(&telling) {
-            log::error("telling_not_kept", &[("reason", &error.to_string())]);
         }
     }
 
@@ -316,10 +310,7 @@ impl Inner {
             ))
         })?;
         if !settlements.is_empty() {
-            this.untold
-                .borrow_mut()
-                .extend(settlements.into_iter().rev());
-            Self::tell_soon(this);
+            Self::tell_soon(this, settlements);
         }
         if sweep {
             this.sweep_watchers(now_ms)?;
