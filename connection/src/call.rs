@@ -106,21 +106,8 @@ impl Connection {
     /// # Errors
     /// Why no HTTP client can be made, say because the machine has no root certificates.
     pub fn new(endpoint: Endpoint, token: Token, user_agent: &str) -> Result<Self, String> {
-        // Fails only when a provider is installed already, which is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut builder = reqwest::Client::builder()
-            .user_agent(user_agent)
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(CONNECT_TIMEOUT);
-        if !endpoint.is_https {
-            builder = builder.tls_certs_only([]);
-        }
-        if endpoint.is_loopback {
-            builder = builder.no_proxy();
-        }
-        let http = builder.build().map_err(|error| root_cause(&error))?;
         Ok(Self {
-            http,
+            http: http_client(&endpoint, user_agent)?,
             endpoint,
             token,
         })
@@ -179,7 +166,29 @@ impl Connection {
     }
 }
 
-fn transport(error: reqwest::Error) -> CallError {
+/// An HTTP client for an endpoint. It follows no redirect.
+///
+/// # Errors
+/// Why none can be made, say because the machine has no root certificates.
+pub fn http_client(endpoint: &Endpoint, user_agent: &str) -> Result<reqwest::Client, String> {
+    // Fails only when a provider is installed already, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut builder = reqwest::Client::builder()
+        .user_agent(user_agent)
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(CONNECT_TIMEOUT);
+    if !endpoint.is_https {
+        builder = builder.tls_certs_only([]);
+    }
+    if endpoint.is_loopback {
+        builder = builder.no_proxy();
+    }
+    builder.build().map_err(|error| root_cause(&error))
+}
+
+/// What a failure of the HTTP client means.
+#[must_use]
+pub fn transport(error: reqwest::Error) -> CallError {
     let cause = root_cause(&error);
     if error.is_connect() {
         CallError::Unreached(cause)

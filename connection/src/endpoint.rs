@@ -74,8 +74,16 @@ impl Endpoint {
         })
     }
 
+    /// Whether it is at the origin of `other`.
+    #[must_use]
+    pub fn is_of_origin(&self, other: &Self) -> bool {
+        let origin = |endpoint: &Self| Url::parse(&endpoint.base).ok().map(|url| url.origin());
+        origin(self).is_some() && origin(self) == origin(other)
+    }
+
     /// The full URL of `path`, which begins with a slash.
-    pub(crate) fn at(&self, path: &str) -> String {
+    #[must_use]
+    pub fn at(&self, path: &str) -> String {
         format!("{}{path}", self.base)
     }
 }
@@ -127,6 +135,19 @@ mod tests {
         ] {
             let error = Endpoint::parse_with(url, true).unwrap_err().to_string();
             assert!(!error.contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_origin_is_scheme_host_and_port() {
+        let at = |url| Endpoint::parse(url).unwrap();
+        assert!(at("https://a.example/x").is_of_origin(&at("https://a.example:443/y")));
+        for other in [
+            "https://b.example",
+            "https://a.example:8443",
+            "http://localhost",
+        ] {
+            assert!(!at("https://a.example").is_of_origin(&at(other)), "{other}");
         }
     }
 

@@ -10,7 +10,7 @@ mod quoted;
 mod refusal;
 mod token;
 
-pub use call::{Answer, Connection, MAX_ANSWER_BYTES, Request};
+pub use call::{Answer, Connection, MAX_ANSWER_BYTES, Request, http_client, transport};
 pub use endpoint::{Endpoint, EndpointError};
 pub use error::CallError;
 pub use quoted::quoted;

@@ -30,9 +30,98 @@ pub enum Subcommand {
     /// Wait for wakes and run COMMAND for each turn, with the prompt on its stdin
     #[command(after_help = EXIT_CODES)]
     Run(Run),
+    /// Speak to any A2A 1.0 agent over HTTP+JSON, found by its card; prints its answers as JSON
+    #[command(after_help = EXIT_CODES)]
+    Agent(Agent),
     /// A tool for use inside a turn.
     #[command(flatten)]
     Tool(Tool),
+}
+
+/// `resident agent`.
+#[derive(Debug, Args)]
+pub struct Agent {
+    /// The agent's URL: https, or http to this machine
+    #[arg(long, env = "A2A_AGENT_URL")]
+    pub url: String,
+
+    /// A bearer token for the agent. Better given as A2A_AGENT_TOKEN. It goes to the origin of the URL alone, and not
+    /// for the card
+    #[arg(long, env = "A2A_AGENT_TOKEN", hide_env_values = true)]
+    pub token: Option<String>,
+
+    /// Where the card is, in place of /.well-known/agent-card.json
+    #[arg(long)]
+    pub card_path: Option<String>,
+
+    /// How long an answer may take, or the next event of a stream, in milliseconds
+    #[arg(long, default_value_t = 90_000, value_parser = clap::value_parser!(u64).range(100..=3_600_000))]
+    pub timeout_ms: u64,
+
+    /// Allow http to another machine. The token then crosses the network readable
+    #[arg(long, env = "A2A_INSECURE", value_parser = clap::builder::FalseyValueParser::new())]
+    pub insecure: bool,
+
+    /// What to do
+    #[command(subcommand)]
+    pub command: AgentCommand,
+}
+
+/// The commands of `resident agent`.
+#[derive(Debug, clap::Subcommand)]
+pub enum AgentCommand {
+    /// Print the agent's card
+    Card,
+    /// Send a message, and wait until its task settles
+    Send(AgentMessage),
+    /// Send a message, and print each event until its task settles
+    Stream(AgentMessage),
+    /// Print a task
+    Get {
+        /// Its id
+        task: String,
+        /// The newest messages to show
+        #[arg(long)]
+        history_length: Option<u32>,
+    },
+    /// Print a page of tasks
+    List {
+        /// Only those of this context
+        #[arg(long)]
+        context: Option<String>,
+        /// The most tasks
+        #[arg(long)]
+        page_size: Option<u32>,
+    },
+    /// Cancel a task, and print it
+    Cancel {
+        /// Its id
+        task: String,
+    },
+}
+
+/// A message to an agent.
+#[derive(Debug, Args)]
+pub struct AgentMessage {
+    /// The task to continue
+    #[arg(long)]
+    pub task: Option<String>,
+
+    /// The context to begin in
+    #[arg(long)]
+    pub context: Option<String>,
+
+    /// The message's id, in place of a new one
+    #[arg(long)]
+    pub message_id: Option<String>,
+
+    /// Do not wait until the task settles
+    #[arg(long)]
+    pub no_wait: bool,
+
+    /// The text; `-`, or nothing, reads it from stdin
+    #[arg(value_name = "TEXT")]
+    pub text: Option<String>,
 }
 
 /// `resident run`.

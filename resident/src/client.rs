@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::error::Failure;
 
 /// How this program names itself to the server.
-const USER_AGENT: &str = concat!("a2a-task-plane-resident/", env!("CARGO_PKG_VERSION"));
+pub const USER_AGENT: &str = concat!("a2a-task-plane-resident/", env!("CARGO_PKG_VERSION"));
 /// The longest reason that ends a turn, in characters.
 const MAX_REASON_CHARACTERS: usize = 1000;
 

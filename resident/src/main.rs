@@ -4,6 +4,8 @@
 //! `complete`, `reject`, `output`, `ask`, `append` and `progress` are the tools with which that command works
 //! on its task, so that a ten-line shell script can be an agent.
 //!
+//! `resident agent` is a client of any A2A 1.0 agent, for a shell.
+//!
 //! The invariant: **the command never holds the resident's own token.** It gets the turn's token, good for
 //! that turn and task alone, by its environment.
 //!
@@ -13,6 +15,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+mod agent;
 mod backoff;
 mod cli;
 mod client;
@@ -48,6 +51,7 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         .map_err(|error| Failure::Broken(format!("the runtime did not start: {error}")))?;
     match cli.subcommand {
         Subcommand::Run(arguments) => runtime.block_on(run::run(arguments)),
+        Subcommand::Agent(arguments) => agent::run(&runtime, arguments),
         Subcommand::Tool(tool) => tools::run(&runtime, tool),
     }
 }

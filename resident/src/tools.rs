@@ -237,7 +237,7 @@ fn chunk(append: Append) -> Result<ToolCall, Failure> {
 
 /// The argument, or stdin for `-` and for an absent one. Line breaks at the end are dropped, as a shell's
 /// `$(…)` drops them.
-fn text_argument(name: &str, argument: Option<String>) -> Result<String, Failure> {
+pub fn text_argument(name: &str, argument: Option<String>) -> Result<String, Failure> {
     let text = given(name, argument)?;
     let text = text.trim_end_matches(['\r', '\n']);
     if text.trim().is_empty() {
@@ -332,7 +332,7 @@ fn media_type(ending: &str) -> &'static str {
 }
 
 /// Prints `text` and a line break, or nothing. A reader that has gone, such as `head`, is no failure.
-fn print(text: &str) -> Result<(), Failure> {
+pub fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     let written = stdout
         .write_all(text.as_bytes())

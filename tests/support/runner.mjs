@@ -14,7 +14,7 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const INSIST_MS = 100;
 
 /** The newest build of the runner; built where there is none. */
-function binary() {
+export function binary() {
   const builds = ["resident", "debug"]
     .map((profile) => join(ROOT, "target", profile, "resident"))
     .flatMap((path) => {
