@@ -50,10 +50,7 @@ impl<S: Store> Principal<'_, S> {
             return Ok(prior);
         }
         let task = self.accept(command, WakeState::Queued)?;
-        let has_moved = |owed: &OwedNotice| matches!(owed.notice, Notice::Moved { .. });
-        if !self.effects.notices.iter().any(has_moved) {
-            self.owe_wake(&task)?;
-        }
+        self.owe_wake(&task)?;
         let reply = match command.task_id {
             Some(_) => task.reply(self.store, &command.view)?,
             None => {
@@ -228,8 +225,7 @@ impl<S: Store> Principal<'_, S> {
         }
         if counted.moved {
             // The principal's credential names another resident than before: its open tasks go there, this one last.
-            let principal = self.scope.principal.to_owned();
-            self.owe(self.scope.resident, Notice::Moved { principal })?;
+            self.owe_move()?;
         }
         Ok(Task {
             task_id,
@@ -305,6 +301,7 @@ impl<S: Store> Principal<'_, S> {
             &[(&task.context_id).into(), self.environment.now_ms.into()],
         )?;
         self.transition(task, TaskState::Submitted, None)?;
+        self.move_here()?;
         Ok(())
     }
 
@@ -359,9 +356,39 @@ impl<S: Store> Principal<'_, S> {
 
     /// The wake of an accepted activation.
     pub(super) fn owe_wake(&mut self, task: &Task) -> Result<(), StoreError> {
-        let resident = self.scope.resident.to_owned();
+        // Where the principal moves with it, its queue asks for all that is open, this one among them.
+        let has_moved = |owed: &OwedNotice| matches!(owed.notice, Notice::Moved { .. });
+        if self.effects.notices.iter().any(has_moved) {
+            return Ok(());
+        }
+        self.owe_wake_to(self.scope.resident, task)
+    }
+
+    /// The queue that the deployment names serves the principal from now on. If another did, all that is open goes there.
+    fn move_here(&mut self) -> Result<(), StoreError> {
+        let moved = self
+            .store
+            .first(
+                "UPDATE task_counts SET moved = resident IS NOT NULL, resident = ?1 WHERE resident IS NOT ?1 \
+                 RETURNING moved",
+                &[self.scope.resident.into()],
+            )?
+            .map(|mut row| row.integer())
+            .transpose()?;
+        if moved == Some(1) {
+            self.owe_move()?;
+        }
+        Ok(())
+    }
+
+    fn owe_move(&mut self) -> Result<(), StoreError> {
+        let principal = self.scope.principal.to_owned();
+        self.owe(self.scope.resident, Notice::Moved { principal })
+    }
+
+    pub(super) fn owe_wake_to(&mut self, resident: &str, task: &Task) -> Result<(), StoreError> {
         self.owe(
-            &resident,
+            resident,
             Notice::Wake {
                 principal: self.scope.principal.to_owned(),
                 activation_id: task.activation_id,

@@ -221,7 +221,10 @@ impl<S: Store> Principal<'_, S> {
             "UPDATE claims SET wake_state = ?2 WHERE activation_id = ?1",
             &[task.activation_id.into(), WakeState::Queued.code().into()],
         )?;
-        self.owe_wake(&task)?;
+        // The principal may have moved while its executor was at work.
+        let serving = self.serving()?;
+        let resident = serving.as_deref().unwrap_or(self.scope.resident);
+        self.owe_wake_to(resident, &task)?;
         Ok(())
     }
 

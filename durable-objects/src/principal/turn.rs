@@ -143,13 +143,14 @@ impl<S: Store> Principal<'_, S> {
 
     /// Whether the asking queue is the one that serves this principal now.
     pub(super) fn is_served_here(&self) -> Result<bool, StoreError> {
-        let serving = self
-            .store
-            .first("SELECT resident FROM task_counts", &[])?
-            .map(|mut row| row.optional_text())
-            .transpose()?
-            .flatten();
+        let serving = self.serving()?;
         Ok(serving.is_none_or(|serving| serving == self.scope.resident))
+    }
+
+    /// The queue that serves this principal now, once it has had a task.
+    pub(super) fn serving(&self) -> Result<Option<String>, StoreError> {
+        let row = self.store.first("SELECT resident FROM task_counts", &[])?;
+        row.map_or(Ok(None), |mut row| row.optional_text())
     }
 
     /// Takes the turn's authority back and decides what becomes of its activation.

@@ -2,7 +2,7 @@
 
 use durable_objects::commands::principal::{PrincipalCommand, Replay, ReplayReply};
 
-use crate::support::ask::complete;
+use crate::support::ask::{answer_to, complete, question};
 use crate::support::objects::QueueObject;
 use crate::support::{World, decode};
 
@@ -98,4 +98,24 @@ fn a_principal_that_moves_back_is_served_as_before() {
     world.pass(0);
     let done = std::iter::from_fn(|| take_at(&mut world, "resident", "s1")).count();
     assert_eq!(done, 3);
+}
+
+#[test]
+fn an_answer_of_a_principal_that_moved_reaches_its_new_resident() {
+    let mut world = World::of(&["ann"]);
+    world.add_principal("bob", "other");
+    assert_eq!(take_at(&mut world, "other", "t1"), None);
+    let task_id = world.submit("ann", "m1");
+    let turn = world.try_take_at("resident", "s1").unwrap().unwrap();
+    world.tool(&turn, question("which?"));
+    world.end(&turn);
+    assert_eq!(take_at(&mut world, "resident", "s1"), None);
+    world.pass(0);
+    move_to(&mut world, "ann", "other");
+    world
+        .try_send("ann", answer_to(&task_id, "m2", "this"))
+        .unwrap();
+    world.settle();
+    world.pass(0);
+    assert_eq!(take_at(&mut world, "other", "t1"), Some(task_id));
 }
