@@ -11,7 +11,43 @@ use crate::http::{A2A_JSON, JSON};
 use crate::routes::{Access, Method, Operation, ROUTES, Route};
 use crate::sse;
 
-const COMPONENTS: &str = include_str!("openapi/components.json");
+/// The schemas as people read them. What is compiled in is [`COMPACT`].
+const COMPONENTS: &[u8] = include_bytes!("openapi/components.json");
+
+/// The same without white space.
+static COMPACT: [u8; COMPACT_BYTES] = compact::<COMPACT_BYTES>(COMPONENTS).0;
+
+const COMPACT_BYTES: usize = compact::<{ COMPONENTS.len() }>(COMPONENTS).1;
+
+/// JSON without the white space between its tokens, and its length.
+#[expect(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "done by the compiler, which stops at either"
+)]
+const fn compact<const ROOM: usize>(json: &[u8]) -> ([u8; ROOM], usize) {
+    let mut compact = [0; ROOM];
+    let (mut read, mut written) = (0, 0);
+    let mut in_string = false;
+    while read < json.len() {
+        let byte = json[read];
+        let is_escape = in_string && byte == b'\\';
+        if byte == b'"' {
+            in_string = !in_string;
+        }
+        if in_string || !byte.is_ascii_whitespace() {
+            compact[written] = byte;
+            written += 1;
+        }
+        read += 1;
+        if is_escape {
+            compact[written] = json[read];
+            written += 1;
+            read += 1;
+        }
+    }
+    (compact, written)
+}
 
 /// The document as JSON text, for an endpoint at `url` (see [`crate::card::interface_url`]).
 #[must_use]
@@ -44,7 +80,8 @@ pub fn document(url: &str) -> String {
 
 fn components() -> Value {
     // Embedded at build time and read by the tests, so it is there.
-    let mut components: Value = serde_json::from_str(COMPONENTS).unwrap_or_default();
+    let compact = std::str::from_utf8(&COMPACT).unwrap_or_default();
+    let mut components: Value = serde_json::from_str(compact).unwrap_or_default();
     let reasons: Vec<_> = Reason::ALL.iter().map(|reason| reason.as_str()).collect();
     if let Some(reason) = components.pointer_mut("/schemas/ErrorInfo/properties/reason") {
         *reason = json!({"type": "string", "enum": reasons});

@@ -42,6 +42,16 @@ fn every_route_with_a_named_method_is_in_the_document_under_its_id() {
 }
 
 #[test]
+fn what_is_compiled_in_is_what_people_read_and_nothing_between_it() {
+    let read: Value = serde_json::from_slice(COMPONENTS).unwrap();
+    let compacted: Value = serde_json::from_slice(&COMPACT).unwrap();
+    assert_eq!(compacted, read);
+    assert_eq!(COMPACT.len(), read.to_string().len());
+    let (escaped, length) = compact::<32>(br#" { "a \" b\\" : [ 1 , " " ] } "#);
+    assert_eq!(&escaped[..length], br#"{"a \" b\\":[1," "]}"#);
+}
+
+#[test]
 fn every_reference_leads_somewhere() {
     let document = parsed();
     let mut found = Vec::new();

@@ -106,7 +106,11 @@ fn asked(
                 page_size: query.page_size,
             }
         }
-        _ => TrustedCommand::RecordEvidence(SourceEvidence::from_value(body, caller)?),
+        Operation::RecordEvidence => {
+            TrustedCommand::RecordEvidence(SourceEvidence::from_value(body, caller)?)
+        }
+        // The table has no other route for sources.
+        _ => return Err(A2aError::internal()),
     })
 }
 
