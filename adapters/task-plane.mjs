@@ -159,6 +159,8 @@ export class TaskPlane {
       recovery,
       payloadPolicy: "FIXED",
       canReconcile: lookUp !== undefined,
+      // Asked again after a lost answer, it is the same attempt.
+      attempt: crypto.randomUUID(),
     });
     const { deliveryId, disposition, attempt } = begun;
     const settle = (outcome, fields) => this.#settle(deliveryId, attempt, outcome, fields);

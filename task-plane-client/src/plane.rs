@@ -197,6 +197,8 @@ impl TaskPlane {
 
     /// Begins a delivery. [`TaskPlane::deliver`] does that and all that follows.
     ///
+    /// Each call is an attempt of its own. What is repeated within it, because an answer was lost, is the same attempt.
+    ///
     /// `can_reconcile` says that the caller can look the mutation up; without, what a crash left in sending becomes
     /// ambiguous.
     ///
@@ -210,11 +212,13 @@ impl TaskPlane {
             #[serde(flatten)]
             begin: &'a Begin,
             can_reconcile: bool,
+            attempt: String,
         }
         let body = Body {
             source: &self.source,
             begin,
             can_reconcile,
+            attempt: format!("attempt-{:032x}", fastrand::u128(..)),
         };
         self.post("deliveries", &body).await
     }

@@ -45,6 +45,9 @@ pub struct Begin {
     pub holder: Option<String>,
     /// For [`Recovery::Lookup`]: the caller can look the mutation up. Without it an unknown outcome fails closed.
     pub can_reconcile: bool,
+    /// The caller's name for its attempt, new for each. A begin whose answer was lost, said again with the same name, is
+    /// the same attempt, and not held by itself.
+    pub attempt: Option<String>,
 }
 
 /// How a mutation went.
@@ -101,6 +104,7 @@ impl Begin {
         let recovery = form.choice("recovery", &["IDEMPOTENT", "LOOKUP", "AMBIGUOUS"]);
         let fixed = form.optional_choice("payloadPolicy", &["FIXED"]).is_some();
         let holder = form.optional("holder", &IDENTIFIER);
+        let attempt = form.optional("attempt", &IDENTIFIER);
         let can_reconcile = form.value("canReconcile");
         if !matches!(can_reconcile, None | Some(Value::Bool(_))) {
             form.violate("canReconcile", "must be true or false");
@@ -119,6 +123,7 @@ impl Begin {
             fixed,
             holder,
             can_reconcile: can_reconcile == Some(Value::Bool(true)),
+            attempt,
         })
     }
 }

@@ -44,7 +44,8 @@ impl<S: Store> Principal<'_, S> {
                 payload_digest: begin.payload_digest.clone(),
                 recovery: begin.recovery,
                 state: State::Sending,
-                attempt: self.environment.ids.id(),
+                attempts: 1,
+                attempt: self.new_attempt(begin),
                 outcome: None,
                 holder: begin.holder.clone(),
                 held_until_ms: self.hold_until_ms(),
@@ -80,6 +81,11 @@ impl<S: Store> Principal<'_, S> {
         delivery: &mut Delivery,
         begin: &Begin,
     ) -> Result<JsonText, CoreError> {
+        if delivery.outcome.is_none() && begin.attempt.as_ref() == Some(&delivery.attempt) {
+            // The same attempt, whose answer was lost. One that may have followed another looks it up, which is never wrong.
+            let follows = delivery.attempts > 1 && delivery.recovery == Recovery::Lookup;
+            return go_on(delivery, if follows { "RECONCILE" } else { "SEND" });
+        }
         let left_ms = delivery
             .held_until_ms
             .saturating_sub(self.environment.now_ms);
@@ -107,6 +113,11 @@ impl<S: Store> Principal<'_, S> {
         }
     }
 
+    fn new_attempt(&mut self, begin: &Begin) -> String {
+        let named = begin.attempt.clone();
+        named.unwrap_or_else(|| self.environment.ids.id())
+    }
+
     fn take_over(
         &mut self,
         delivery: &mut Delivery,
@@ -114,7 +125,7 @@ impl<S: Store> Principal<'_, S> {
         disposition: &'static str,
     ) -> Result<JsonText, CoreError> {
         delivery.state = State::Sending;
-        delivery.attempt = self.environment.ids.id();
+        delivery.attempt = self.new_attempt(begin);
         delivery.outcome = None;
         delivery.holder.clone_from(&begin.holder);
         delivery.held_until_ms = self.hold_until_ms();

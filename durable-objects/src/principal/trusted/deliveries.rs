@@ -93,6 +93,7 @@ pub(super) struct Delivery {
     pub recovery: Recovery,
     pub state: State,
     pub attempt: String,
+    pub attempts: i64,
     pub outcome: Option<i64>,
     pub holder: Option<String>,
     pub held_until_ms: i64,
@@ -272,7 +273,7 @@ impl<S: Store> Principal<'_, S> {
     pub(super) fn find_delivery(&self, delivery_id: &str) -> Result<Option<Delivery>, StoreError> {
         self.store
             .first(
-                "SELECT delivery_id, task_id, source, payload_digest, recovery, state, attempt, outcome, holder, \
+                "SELECT delivery_id, task_id, source, payload_digest, recovery, state, attempt, attempts, outcome, holder, \
                  held_until_ms, provider_response_id FROM deliveries WHERE delivery_id = ?1",
                 &[delivery_id.into()],
             )?
@@ -289,6 +290,7 @@ impl<S: Store> Principal<'_, S> {
                     },
                     state: State::from_code(row.integer()?)?,
                     attempt: row.text()?,
+                    attempts: row.integer()?,
                     outcome: row.optional_integer()?,
                     holder: row.optional_text()?,
                     held_until_ms: row.integer()?,

@@ -69,6 +69,42 @@ fn another_payload_is_another_delivery_unless_the_operation_is_fixed_to_one() {
 }
 
 #[test]
+fn a_begin_whose_answer_was_lost_is_the_same_attempt_when_it_is_said_again() {
+    for recovery in [Recovery::Idempotent, Recovery::Lookup, Recovery::Ambiguous] {
+        let (mut world, task_id) = with_task();
+        let named = |attempt: &str| Begin {
+            attempt: Some(attempt.to_owned()),
+            ..reply(&task_id, recovery)
+        };
+        let first = world.begin("ann", named("a1"));
+        assert_eq!(
+            (text(&first, "disposition"), text(&first, "attempt")),
+            ("SEND", "a1")
+        );
+        assert_eq!(world.begin("ann", named("a1")), first);
+        assert_eq!(world.begin("ann", named("a2"))["disposition"], "HELD");
+        world
+            .try_settle("ann", outcome(&first, Outcome::Delivered, Some("r1")))
+            .unwrap();
+        assert_eq!(world.begin("ann", named("a1"))["disposition"], "DELIVERED");
+    }
+}
+
+#[test]
+fn an_attempt_that_was_told_to_look_up_is_told_so_again() {
+    let (mut world, task_id) = with_task();
+    let named = |attempt: &str| Begin {
+        attempt: Some(attempt.to_owned()),
+        ..reply(&task_id, Recovery::Lookup)
+    };
+    world.begin("ann", named("a1"));
+    world.now_ms += HOLD_MS;
+    for _ in 0..2 {
+        assert_eq!(world.begin("ann", named("a2"))["disposition"], "RECONCILE");
+    }
+}
+
+#[test]
 fn a_crash_in_sending_is_sent_again_where_that_is_idempotent() {
     let (mut world, task_id) = with_task();
     let first = world.begin("ann", reply(&task_id, Recovery::Idempotent));

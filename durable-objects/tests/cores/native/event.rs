@@ -60,6 +60,7 @@ pub fn reply(task_id: &str, recovery: Recovery) -> Begin {
         fixed: false,
         holder: Some("adapter-1".to_owned()),
         can_reconcile: recovery == Recovery::Lookup,
+        attempt: None,
     }
 }
 
