@@ -18,10 +18,8 @@ fuzz_target!(|body: &[u8]| {
                 message_digest(&again.message),
                 message_digest(&request.message)
             );
-            let wire = request.message.to_wire("context", "task");
-            assert!(!wire.contains(['\n', '\r']), "a frame is one line");
-            let wire: Value = serde_json::from_str(&wire).expect("the wire's text is JSON");
-            assert_eq!(wire["messageId"], Value::from(request.message.message_id));
+            let stored = serde_json::to_string(&request.message).expect("a message is JSON");
+            assert!(!stored.contains(['\n', '\r']), "a frame is one line");
         }
         Err(error) => {
             assert!(
