@@ -39,6 +39,24 @@ export async function restore(release, folder, agoMs) {
   return found;
 }
 
+/**
+ * Moves every time that a deployment's objects have stored, while it is stopped: the same as moving the clock the other
+ * way.
+ *
+ * @param {string} folder the deployment's
+ * @param {number} laterMs
+ */
+export async function moveStorage(folder, laterMs) {
+  const { DatabaseSync } = await import("node:sqlite");
+  const objects = join(folder, "objects");
+  for (const file of await readdir(objects, { recursive: true })) {
+    if (!file.endsWith(".sqlite")) continue;
+    const database = new DatabaseSync(join(objects, file));
+    moveTimes(database, laterMs);
+    database.close();
+  }
+}
+
 /** Every time that a database holds, so much later. */
 function moveTimes(database, laterMs) {
   const columns = database
