@@ -107,6 +107,7 @@ for (const [operation, field, fields] of [
   ["BeginDelivery", "recovery", { recovery: "RETRY" }],
   ["BeginDelivery", "payloadPolicy", { payloadPolicy: "OPEN" }],
   ["BeginDelivery", "holder", { holder: "a b" }],
+  ["BeginDelivery", "attempt", { attempt: "a b" }],
   ["BeginDelivery", "canReconcile", { canReconcile: "yes" }],
   ["BeginDelivery", "operationId", { operationId: undefined }],
   ["SettleDelivery", "outcome", { outcome: "SENT" }],

@@ -44,6 +44,14 @@ test("whoever begins first is told to send, and everybody else who holds it", as
   });
 });
 
+test("a begin whose answer was lost is said again under the attempt's name, and is the same attempt", async () => {
+  const named = operation({ recovery: "AMBIGUOUS", attempt: randomUUID() });
+  const first = await source.begin(taskId, named);
+  assert.equal(first.attempt, named.attempt);
+  assert.deepEqual(await source.begin(taskId, named), first);
+  assert.equal((await source.begin(taskId, { ...named, attempt: randomUUID() })).disposition, "HELD");
+});
+
 test("another payload is another delivery, unless the operation is bound to one", async () => {
   const open = operation();
   const other = { ...open, payloadDigest: digestOf("another") };
