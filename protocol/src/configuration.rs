@@ -30,9 +30,9 @@ pub(crate) fn parse(document: &str) -> Result<Value, JsonProblem> {
             .get("byteOffset")
             .and_then(|offset| offset.parse().ok())
             .unwrap_or_default(),
-        description: error.violations.into_iter().next().map_or_else(
+        description: error.violations.first().map_or_else(
             || "must be JSON".to_owned(),
-            |violation| violation.description.into_owned(),
+            |violation| violation.description.to_string(),
         ),
     })
 }

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -159,9 +160,16 @@ pub struct FieldViolation {
 ///
 /// It crosses the boundary between the Worker and its objects as JSON (`Serialize`), and leaves the Worker as
 /// [`A2aError::to_json`].
+///
+/// One word, since most of the served code returns it or passes it on; what it says is behind [`Deref`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("{reason}: {message}")]
-pub struct A2aError {
+#[error("{}: {}", .0.reason, .0.message)]
+#[serde(transparent)]
+pub struct A2aError(Box<Refusal>);
+
+/// What an [`A2aError`] says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
     /// Why; decides the HTTP status.
     pub reason: Reason,
     /// For a person to read; may change between versions.
@@ -172,15 +180,29 @@ pub struct A2aError {
     pub violations: Vec<FieldViolation>,
 }
 
+impl Deref for A2aError {
+    type Target = Refusal;
+
+    fn deref(&self) -> &Refusal {
+        &self.0
+    }
+}
+
+impl DerefMut for A2aError {
+    fn deref_mut(&mut self) -> &mut Refusal {
+        &mut self.0
+    }
+}
+
 impl A2aError {
     /// An error of this reason, with a message for people.
     pub fn new(reason: Reason, message: impl Into<Cow<'static, str>>) -> Self {
-        A2aError {
+        A2aError(Box::new(Refusal {
             reason,
             message: message.into(),
             metadata: BTreeMap::new(),
             violations: Vec::new(),
-        }
+        }))
     }
 
     /// Adds a metadata entry to the `ErrorInfo`.
@@ -221,10 +243,9 @@ impl A2aError {
             Some(first) => Cow::Owned(format!("{} {}", first.field, first.description)),
             None => Cow::Borrowed("the request is not valid"),
         };
-        A2aError {
-            violations,
-            ..A2aError::new(Reason::InvalidRequest, message)
-        }
+        let mut error = A2aError::new(Reason::InvalidRequest, message);
+        error.violations = violations;
+        error
     }
 
     /// No such task for this principal. The answer holds nothing but what the caller sent, so that a foreign id and
@@ -293,8 +314,13 @@ impl A2aError {
     }
 
     /// The HTTP status of the answer.
-    pub const fn http_status(&self) -> u16 {
+    pub fn http_status(&self) -> u16 {
         self.reason.http_status()
+    }
+
+    /// Its message alone.
+    pub fn into_message(self) -> Cow<'static, str> {
+        self.0.message
     }
 
     /// The body of the answer (§11.6), in [`CONTENT_TYPE`].

@@ -96,7 +96,7 @@ impl Line {
             return Err(invalid("the line is too long"));
         }
         let Value::Object(mut fields) =
-            json::parse(line).map_err(|error| invalid(error.message))?
+            json::parse(line).map_err(|error| invalid(error.into_message()))?
         else {
             return Err(invalid("the line must be an object"));
         };
@@ -208,7 +208,7 @@ fn artifact(value: Value, path: &str) -> Result<Artifact, A2aError> {
 
 fn parts(fields: &mut Map<String, Value>, path: &str) -> Result<Vec<Value>, A2aError> {
     let parts = fields.remove("parts").unwrap_or_default();
-    validate_parts(parts, &format!("{path}.parts")).map_err(|error| invalid(error.message))
+    validate_parts(parts, &format!("{path}.parts")).map_err(|error| invalid(error.into_message()))
 }
 
 fn metadata(

@@ -159,8 +159,8 @@ mod tests {
             Ok(message) => Ok(message.unwrap()),
             Err(error) => Err(error
                 .violations
-                .into_iter()
-                .map(|violation| violation.field)
+                .iter()
+                .map(|violation| violation.field.clone())
                 .collect()),
         }
     }

@@ -211,8 +211,8 @@ mod tests {
         let error = validate_parts(parts, "parts").unwrap_err();
         error
             .violations
-            .into_iter()
-            .map(|violation| violation.field)
+            .iter()
+            .map(|violation| violation.field.clone())
             .collect()
     }
 

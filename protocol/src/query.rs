@@ -288,8 +288,8 @@ mod tests {
         assert_eq!(error.http_status(), 400);
         error
             .violations
-            .into_iter()
-            .map(|violation| violation.field)
+            .iter()
+            .map(|violation| violation.field.clone())
             .collect()
     }
 

@@ -204,8 +204,8 @@ mod tests {
         assert_eq!(error.reason, Reason::InvalidRequest);
         error
             .violations
-            .into_iter()
-            .map(|violation| violation.field)
+            .iter()
+            .map(|violation| violation.field.clone())
             .collect()
     }
 

@@ -51,8 +51,10 @@ fn accept(body: Value) -> Result<Activation, A2aError> {
 fn named<T: std::fmt::Debug>(result: Result<T, A2aError>) -> Vec<String> {
     let error = result.unwrap_err();
     assert_eq!(error.reason, Reason::InvalidRequest, "{error}");
-    let violations = error.violations.into_iter();
-    violations.map(|violation| violation.field).collect()
+    let violations = error.violations.iter();
+    violations
+        .map(|violation| violation.field.clone())
+        .collect()
 }
 
 #[test]
