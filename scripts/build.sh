@@ -45,7 +45,7 @@ optimize() {
 
 bundle() {
   node_modules/.bin/esbuild src/runtime/shell.mjs --bundle --format=esm --target=es2024 --outfile=build/worker.mjs \
-    --external:cloudflare:* --external:./worker.wasm --log-level=warning
+    --minify --external:cloudflare:* --external:./worker.wasm --log-level=warning
 }
 
 step "Compile the Worker to WebAssembly" \
