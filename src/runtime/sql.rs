@@ -89,31 +89,41 @@ impl Transactional for Database {
     ) -> Result<T, E> {
         let mut work = Some(work);
         let mut outcome = None;
-        let committed = {
-            let mut slots = AssertUnwindSafe((&mut work, &mut outcome));
-            self.storage.js_transaction_sync(&mut move || {
-                let slots = &mut slots;
-                let Some(work) = slots.0.0.take() else {
-                    return Ok(JsValue::UNDEFINED);
-                };
-                let ended = catch_unwind(AssertUnwindSafe(|| work(self)));
-                let keep = matches!(ended, Ok(Ok(_)));
-                *slots.0.1 = Some(ended);
-                if keep {
-                    Ok(JsValue::UNDEFINED)
-                } else {
-                    Err(JsValue::NULL)
-                }
-            })
-        };
+        let committed = self.run(&mut || {
+            let Some(work) = work.take() else { return true };
+            outcome.insert(work(self)).is_ok()
+        });
         match (outcome, committed) {
-            (Some(Err(panic)), _) => resume_unwind(panic),
-            (Some(Ok(Err(error))), _) => Err(error),
-            (Some(Ok(Ok(value))), Ok(_)) => Ok(value),
-            (_, Err(error)) => Err(database(&error).into()),
-            (None, Ok(_)) => {
+            (Some(Err(error)), _) => Err(error),
+            (Some(Ok(value)), Ok(())) => Ok(value),
+            (_, Err(error)) => Err(error.into()),
+            (None, Ok(())) => {
                 Err(StoreError::Database("the transaction did not run".to_owned()).into())
             }
+        }
+    }
+}
+
+impl Database {
+    /// Runs `work` in a transaction that is kept where it answers true. Apart from
+    /// [`Transactional::transaction`], which is compiled once per kind of work.
+    fn run(&self, work: &mut dyn FnMut() -> bool) -> Result<(), StoreError> {
+        let mut panic = None;
+        let committed = {
+            let mut slots = AssertUnwindSafe((work, &mut panic));
+            self.storage.js_transaction_sync(&mut move || {
+                let slots = &mut slots;
+                match catch_unwind(AssertUnwindSafe(|| slots.0.0())) {
+                    Ok(true) => return Ok(JsValue::UNDEFINED),
+                    Ok(false) => {}
+                    Err(panic) => *slots.0.1 = Some(panic),
+                }
+                Err(JsValue::NULL)
+            })
+        };
+        match panic {
+            Some(panic) => resume_unwind(panic),
+            None => committed.map(drop).map_err(|error| database(&error)),
         }
     }
 }
