@@ -5,9 +5,9 @@ import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 
-const LIMIT_BYTES = 400 * 1024;
+const LIMIT_BYTES = 460 * 1024;
 
-test("the Worker is under 400 KB gzipped", async () => {
+test("the Worker is under 460 KB gzipped", async () => {
   let total = 0;
   for (const name of ["worker.mjs", "worker.wasm"]) {
     total += gzipSync(await readFile(new URL(`../build/${name}`, import.meta.url)), { level: 9 }).length;
