@@ -3,6 +3,9 @@
 
 import net from "node:net";
 
+/** A stream's event: one line of data, then an empty one. */
+const EVENT = /\ndata: [^\n]*\n\r?\n/;
+
 /**
  * @typedef {object} Answer
  * @property {number} status
@@ -66,9 +69,8 @@ export class Connection {
       if (this.#received.startsWith("HTTP/1.1 ") && !this.#received.startsWith("200", 9)) {
         throw new Error(`no stream but:\n${this.#received}`);
       }
-      const start = this.#received.indexOf("\ndata: ");
-      const end = start < 0 ? -1 : this.#received.indexOf("\n\n", start);
-      return end < 0 ? undefined : this.#received.slice(end + 2);
+      const event = EVENT.exec(this.#received);
+      return event ? this.#received.slice(event.index + event[0].length) : undefined;
     });
   }
 
@@ -100,6 +102,7 @@ export class Connection {
 function wholeAnswer(text) {
   const headEnd = text.indexOf("\r\n\r\n");
   if (headEnd < 0) return undefined;
+  if (text.startsWith("204", 9)) return { status: 204, body: "" };
   const length = /\r\ncontent-length: *(\d+)/i.exec(text.slice(0, headEnd));
   if (!length) throw new Error(`an answer without a length:\n${text.slice(0, headEnd)}`);
   const bodyEnd = headEnd + 4 + Number(length[1]);

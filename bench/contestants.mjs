@@ -1,7 +1,9 @@
-// What is measured: this Worker and the floor, each on a workerd of its own, both of the same binary and settings.
+// What is measured: this Worker and the floor, each on a workerd of its own, both of the same binary and settings; and the
+// servers of the official SDKs, which a user would pick instead.
 
 import { randomBytes } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
+import { spawn } from "node:child_process";
+import { mkdir, readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { serve } from "../scripts/serve.mjs";
@@ -13,9 +15,17 @@ import { ROOT } from "../scripts/settings.mjs";
  * @property {number} port
  * @property {number} pid of its workerd
  * @property {string[]} tokens one for each principal
- * @property {number} gzippedBytes its code
+ * @property {string[]} [residents] tokens of the residents of the first principals, where somebody else must do the work
+ * @property {string[]} [lacks] operations that it does not offer
+ * @property {Record<string, number>} [most] operations in a round, where it can't take as many
+ * @property {number} [gzippedBytes] its code, where it is deployed
  * @property {() => Promise<void>} stop
  */
+
+const PYTHON = path.join(ROOT, ".tools/python-sdk/bin/python");
+
+/** Residents that work at the same time, each for a principal of its own. */
+export const WORKERS = 4;
 
 /** @param {string} state @param {number} principals @returns {Promise<Contestant>} */
 export async function startWorker(state, principals) {
@@ -24,13 +34,22 @@ export async function startWorker(state, principals) {
     principal: `principal-${index}`,
     resident: `resident-${index}`,
   }));
+  const residents = Array.from({ length: Math.min(WORKERS, principals) }, (_, index) => ({
+    token: randomBytes(24).toString("base64url"),
+    role: "resident",
+    resident: `resident-${index}`,
+  }));
   // The floor logs nothing, so the request log is off here: what it costs depends on where the lines go.
-  const vars = { A2A_CREDENTIALS: JSON.stringify({ credentials }), A2A_REQUEST_LOG: "off" };
+  const vars = {
+    A2A_CREDENTIALS: JSON.stringify({ credentials: [...credentials, ...residents] }),
+    A2A_REQUEST_LOG: "off",
+  };
   const server = await serve({ state, vars });
   return {
     name: "this Worker",
     ...process(server),
     tokens: credentials.map(({ token }) => token),
+    residents: residents.map(({ token }) => token),
     gzippedBytes: await gzippedBytes(["build/worker.mjs", "build/worker.wasm"]),
   };
 }
@@ -44,10 +63,46 @@ export async function startFloor(state, principals) {
   });
   return {
     name: "JavaScript floor",
+    // Nobody works on its tasks.
+    lacks: ["full", "list"],
     ...process(server),
     tokens: Array.from({ length: principals }, (_, index) => `principal-${index}`),
     gzippedBytes: await gzippedBytes(["bench/floor/worker.mjs"]),
   };
+}
+
+/** The official JavaScript SDK's server on Node, with its store in memory. @returns {Promise<Contestant>} */
+export function startJavaScriptSdk() {
+  return startServer("JavaScript SDK", globalThis.process.execPath, [
+    path.join(ROOT, "bench/javascript-sdk/server.mjs"),
+  ]);
+}
+
+/** The official Python SDK's server, with its SQLite store. @param {string} state @returns {Promise<Contestant>} */
+export async function startPythonSdk(state) {
+  await mkdir(state, { recursive: true });
+  const server = path.join(ROOT, "bench/python-sdk/server.py");
+  const started = await startServer("Python SDK", PYTHON, [server, path.join(state, "tasks.sqlite")]);
+  // Under longer load it now and then leaves a request unanswered for good.
+  return { ...started, most: { send: 50, get: 100, list: 50, full: 50 } };
+}
+
+/** A program that prints its port. */
+async function startServer(name, command, args) {
+  // The JavaScript SDK warns of its own listeners, one for each of a task's watchers.
+  const env = { ...globalThis.process.env, NODE_NO_WARNINGS: "1" };
+  const child = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"], env });
+  const exited = new Promise((resolve) => child.once("exit", resolve));
+  const port = await new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.stdout.once("data", (text) => resolve(Number(text)));
+    exited.then((code) => reject(new Error(`${name} did not start: ${code}`)));
+  });
+  const stop = async () => {
+    child.kill("SIGKILL");
+    await exited;
+  };
+  return { name, port, pid: child.pid, stop, tokens: ["anybody"] };
 }
 
 /** @param {import("../scripts/serve.mjs").Server} server */

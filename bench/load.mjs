@@ -7,11 +7,15 @@ import * as requests from "./requests.mjs";
 
 const HOST = "127.0.0.1";
 
+/** Streams that watch one task. */
+const WATCHERS = 100;
+
 /**
  * @typedef {object} Job
  * @property {keyof typeof jobs} kind
  * @property {number} port
  * @property {string[]} tokens principals that the job may use
+ * @property {string[]} [residents] tokens of their residents
  * @property {number} count operations; fewer where `limitMs` ends the job
  * @property {number} limitMs
  * @property {number} connections
@@ -48,6 +52,48 @@ const jobs = {
     return measured;
   },
 
+  /** Pages of ten tasks. */
+  async list({ tokens: [token], port, ...job }) {
+    const filler = await Connection.open(HOST, port);
+    for (let task = 0; task < 20; task += 1) await cancelTask(filler, token, await newTask(filler, token));
+    filler.close();
+    const request = requests.list(token);
+    return repeat({ ...job, port }, async (connection) => {
+      const { status, body } = await connection.exchange(request);
+      if (status !== 200 || !body.includes('"totalSize"')) throw new Error(`not a list: ${status} ${body}`);
+    });
+  },
+
+  /** Whole tasks: sent, worked on, completed, and read in the answer to the send. */
+  async full({ tokens, residents, port, ...job }) {
+    const stops = await Promise.all((residents ?? []).map((token) => work(port, token)));
+    const measured = await repeat({ ...job, port }, async (connection, index) => {
+      const answer = await connection.exchange(requests.complete(tokens[index % tokens.length], randomUUID()));
+      if (!answer.body.includes("_COMPLETED")) throw new Error(`not completed: ${answer.status} ${answer.body}`);
+    });
+    for (const stop of stops) await stop();
+    return measured;
+  },
+
+  /** An update of a task that many watch: how long until the last of them has it. */
+  async watchers({ tokens: [token], port, count, limitMs }) {
+    const caller = await Connection.open(HOST, port);
+    const update = [];
+    const started = performance.now();
+    for (let index = 0; index < count && performance.now() - started < limitMs; index += 1) {
+      const taskId = await newTask(caller, token);
+      const watchers = await Promise.all(Array.from({ length: WATCHERS }, () => Connection.open(HOST, port)));
+      await Promise.all(watchers.map((watcher) => watcher.openStream(requests.subscribe(token, taskId))));
+      const canceled = performance.now();
+      const frames = watchers.map((watcher) => watcher.nextEvent());
+      await Promise.all([...frames, cancelTask(caller, token, taskId)]);
+      update.push(performance.now() - canceled);
+      for (const watcher of watchers) watcher.close();
+    }
+    caller.close();
+    return { operations: update.length, elapsedMs: performance.now() - started, samplesMs: { update } };
+  },
+
   /**
    * One task's stream after the other: subscribe → first frame, and update → frame. The update is a cancel, which any
    * A2A client can make.
@@ -77,6 +123,33 @@ const jobs = {
   },
 };
 
+/** A resident that takes turns one after the other: it reads each task and completes it. Gives the function that ends it. */
+async function work(port, token) {
+  const connection = await Connection.open(HOST, port);
+  const session = randomUUID();
+  let working = true;
+  const call = async (path, body) => {
+    const answer = await connection.exchange(requests.resident(token, path, body));
+    if (answer.status !== 200 && answer.status !== 204) throw new Error(`${path}: ${answer.status} ${answer.body}`);
+    return answer.status === 204 ? undefined : JSON.parse(answer.body);
+  };
+  const ended = (async () => {
+    while (working) {
+      const taken = await call("wakes:take", { session, waitMs: 200 });
+      if (taken === undefined) continue;
+      const { turnId, taskId } = taken.turn;
+      await call("tools/a2a_read_task", { turnId, taskId });
+      await call("tools/a2a_complete_task", { turnId, taskId, response: "done" });
+      await call(`turns/${turnId}:end`, { outcome: "ended" });
+    }
+  })();
+  return async () => {
+    working = false;
+    await ended;
+    connection.close();
+  };
+}
+
 /** Runs an operation over and over on each of the connections, until `count` have begun or `limitMs` is over. */
 async function repeat({ port, connections, count, limitMs }, operation) {
   const opened = await Promise.all(Array.from({ length: connections }, () => Connection.open(HOST, port)));
@@ -100,7 +173,7 @@ async function repeat({ port, connections, count, limitMs }, operation) {
 }
 
 async function newTask(connection, token) {
-  const { body } = await connection.exchange(requests.send(token, randomUUID()));
+  const { body } = await connection.exchange(requests.wait(token, randomUUID()));
   return JSON.parse(body).task.id;
 }
 

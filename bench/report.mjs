@@ -8,8 +8,9 @@ import { median, percentile } from "./statistics.mjs";
  * @property {string} name
  * @property {string} unit
  * @property {"more" | "less"} better
- * @property {number[]} values one for each contestant
- * @property {number} [ratio] of the first to the second; for what is measured by rounds, the median of theirs
+ * @property {(number | undefined)[]} values one for each contestant that offers it
+ * @property {(number | undefined)[]} ratios of the first contestant to each; for what is measured by rounds, the median of
+ *   theirs
  */
 
 /**
@@ -19,23 +20,31 @@ import { median, percentile } from "./statistics.mjs";
  */
 export function figuresOf(measured, contestants) {
   const figures = [];
+  const add = (name, unit, better, values, ratios) =>
+    figures.push({ name, unit, better, values, ratios: ratios.map((ratio) => finite(ratio)) });
   const ofRounds = (name, unit, better, rounds, value) => {
     const perRound = rounds.map((of) => of.map(value));
     if (perRound.flat().some((each) => each === undefined)) return;
-    const ratio = median(perRound[0].map((mine, round) => mine / perRound[1][round]));
-    figures.push({ name, unit, better, values: perRound.map(median), ratio });
+    const ratios = perRound.map((of) => median(of.map((theirs, round) => perRound[0][round] / theirs)));
+    add(
+      name,
+      unit,
+      better,
+      perRound.map((of) => finite(median(of))),
+      ratios,
+    );
   };
   const ofSamples = (name, rounds, key) => {
     const pooled = rounds.map((of) => of.flatMap(({ samplesMs }) => samplesMs[key]));
     for (const share of [0.5, 0.99]) {
-      const values = pooled.map((samples) => percentile(samples, share));
-      figures.push({
-        name: `${name}, p${share * 100}`,
-        unit: "ms",
-        better: "less",
+      const values = pooled.map((samples) => finite(percentile(samples, share)));
+      add(
+        `${name}, p${share * 100}`,
+        "ms",
+        "less",
         values,
-        ratio: values[0] / values[1],
-      });
+        values.map((theirs) => values[0] / theirs),
+      );
     }
   };
   for (const [operation, rounds] of Object.entries(measured)) {
@@ -44,13 +53,22 @@ export function figuresOf(measured, contestants) {
       ofSamples("update to frame", rounds, "update");
       continue;
     }
+    if (operation === "watchers") {
+      ofSamples("update to 100 watchers", rounds, "update");
+      continue;
+    }
     ofRounds(operation, "per s", "more", rounds, ({ perSecond }) => perSecond);
     ofRounds(`${operation}, server's CPU`, "µs", "less", rounds, ({ serverCpuUs }) => serverCpuUs);
     ofSamples(operation, rounds, "latency");
   }
-  const sizes = contestants.map(({ gzippedBytes }) => gzippedBytes / 1024);
-  figures.push({ name: "code, gzipped", unit: "KB", better: "less", values: sizes });
+  const sizes = contestants.map(({ gzippedBytes }) => (gzippedBytes === undefined ? undefined : gzippedBytes / 1024));
+  add("code, gzipped", "KB", "less", sizes, []);
   return figures;
+}
+
+/** A number, or undefined where there was nothing to measure. */
+function finite(value) {
+  return Number.isFinite(value) ? value : undefined;
 }
 
 /** The largest share of one CPU that the load generator took in any round; near 1 it was what limited the rate. */
@@ -75,11 +93,10 @@ export function machine() {
 /** @param {Figure[]} figures @param {string[]} names */
 export function table(figures, names) {
   const rows = [
-    ["", ...names, "ratio"],
-    ...figures.map(({ name, unit, values, ratio }) => [
+    ["", ...names.flatMap((name, index) => (index === 0 ? [name] : [name, "ratio"]))],
+    ...figures.map(({ name, unit, values, ratios }) => [
       `${name} (${unit})`,
-      ...values.map(rounded),
-      ratio === undefined ? "" : `${ratio.toFixed(2)} ×`,
+      ...values.flatMap((value, index) => (index === 0 ? [rounded(value)] : [rounded(value), times(ratios[index])])),
     ]),
   ];
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
@@ -93,6 +110,11 @@ export function table(figures, names) {
     .join("\n");
 }
 
+function times(ratio) {
+  return ratio === undefined ? "" : `${ratio.toFixed(2)} ×`;
+}
+
 function rounded(value) {
+  if (value === undefined) return "";
   return value >= 100 ? value.toFixed(0) : value.toPrecision(3);
 }

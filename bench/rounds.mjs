@@ -22,7 +22,7 @@ const TICKS = 100;
 /**
  * @typedef {object} Plan
  * @property {number} rounds
- * @property {Record<"send" | "get" | "stream", number>} counts operations in a round
+ * @property {Record<"send" | "get" | "list" | "full" | "stream" | "watchers", number>} counts operations in a round
  */
 
 /**
@@ -53,9 +53,14 @@ function principalsPerRound(counts) {
 export async function runRounds(contestants, plan, say) {
   const generator = startGenerator();
   const run = async (contestant, kind, round) => {
-    const job = { kind, port: contestant.port, limitMs: LIMIT_MS, connections: CONNECTIONS };
+    const { port, residents } = contestant;
+    const job = { kind, port, residents, limitMs: LIMIT_MS, connections: CONNECTIONS };
     const tokens = tokensOf(contestant, kind, round, plan.counts);
-    return measure(generator, contestant.pid, { ...job, tokens, count: plan.counts[kind] });
+    return measure(generator, contestant.pid, {
+      ...job,
+      tokens,
+      count: Math.min(plan.counts[kind], contestant.most?.[kind] ?? Infinity),
+    });
   };
   try {
     say("warm up");
@@ -64,7 +69,11 @@ export async function runRounds(contestants, plan, say) {
       const { port, tokens } = contestant;
       const makeObjects = { kind: "send", port, tokens, count: tokens.length, connections: CONNECTIONS };
       await measure(generator, contestant.pid, { ...makeObjects, limitMs: 4 * LIMIT_MS });
-      for (const kind of Object.keys(plan.counts)) await run(contestant, kind, 0);
+      for (const kind of Object.keys(plan.counts)) {
+        if (contestant.lacks?.includes(kind)) continue;
+        say(`warm up ${contestant.name}: ${kind}`);
+        await run(contestant, kind, 0);
+      }
     }
     const measured = {};
     for (const kind of Object.keys(plan.counts)) {
@@ -72,7 +81,10 @@ export async function runRounds(contestants, plan, say) {
       for (let round = 1; round <= plan.rounds; round += 1) {
         say(`${kind}, round ${round} of ${plan.rounds}`);
         const order = contestants.map((_, index) => (index + round) % contestants.length);
-        for (const index of order) measured[kind][index].push(await run(contestants[index], kind, round));
+        for (const index of order) {
+          if (contestants[index].lacks?.includes(kind)) continue;
+          measured[kind][index].push(await run(contestants[index], kind, round));
+        }
       }
     }
     return measured;
@@ -81,8 +93,13 @@ export async function runRounds(contestants, plan, say) {
   }
 }
 
-/** Sends of a round go to principals of its own. */
-function tokensOf({ tokens }, kind, round, counts) {
+/**
+ * Sends of a round go to principals of its own, whole tasks to those whose residents work, everything else to one. A server
+ * that tells no principals apart has one token for all.
+ */
+function tokensOf({ tokens, residents }, kind, round, counts) {
+  if (tokens.length === 1) return tokens;
+  if (kind === "full") return tokens.slice(0, residents?.length ?? 1);
   if (kind !== "send") return tokens.slice(0, 1);
   const start = 1 + round * principalsPerRound(counts);
   return tokens.slice(start, start + principalsPerRound(counts));

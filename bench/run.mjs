@@ -1,8 +1,10 @@
 // Measures this Worker beside a hand-written JavaScript Worker that does the same inserts with no checks, both on the
-// same workerd, in one run: sends that return at once, reads, one stream's latency, and the size of the code. Then, this
-// Worker alone, how a wake reaches a resident that waits.
+// same workerd, and beside the servers of the official SDKs, in one run: sends that return at once, reads, lists, whole
+// tasks, one stream's latency, an update to many watchers, and the size of the code. Then, this Worker alone, how a wake
+// reaches a resident that waits.
 //
-//   node bench/run.mjs [--rounds N] [--sends N] [--gets N] [--streams N] [--wakes N] [--state FOLDER]
+//   node bench/run.mjs [--rounds N] [--sends N] [--gets N] [--lists N] [--tasks N] [--streams N] [--watched N]
+//                      [--wakes N] [--state FOLDER]
 //
 // Prints a table and writes bench/results.json. The Worker must have been built.
 //
@@ -14,7 +16,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { startFloor, startWorker } from "./contestants.mjs";
+import { startFloor, startJavaScriptSdk, startPythonSdk, startWorker } from "./contestants.mjs";
 import { figuresOf, generatorShare, machine, table } from "./report.mjs";
 import { principalsOf, runRounds } from "./rounds.mjs";
 import { measureWakes } from "./wakes.mjs";
@@ -32,13 +34,23 @@ const { values } = parseArgs({
     sends: { type: "string", default: "1200" },
     gets: { type: "string", default: "3000" },
     streams: { type: "string", default: "80" },
+    lists: { type: "string", default: "1000" },
+    tasks: { type: "string", default: "300" },
+    watched: { type: "string", default: "5" },
     wakes: { type: "string", default: "200" },
     state: { type: "string", default: existsSync(MEMORY_FOLDER) ? MEMORY_FOLDER : os.tmpdir() },
   },
 });
 const plan = {
   rounds: whole("rounds"),
-  counts: { send: whole("sends"), get: whole("gets"), stream: whole("streams") },
+  counts: {
+    send: whole("sends"),
+    get: whole("gets"),
+    list: whole("lists"),
+    full: whole("tasks"),
+    stream: whole("streams"),
+    watchers: whole("watched"),
+  },
 };
 const started = performance.now();
 const date = new Date().toISOString();
@@ -53,6 +65,8 @@ try {
   const principals = principalsOf(plan);
   contestants.push(await startWorker(path.join(state, "worker"), principals));
   contestants.push(await startFloor(path.join(state, "floor"), principals));
+  contestants.push(await startJavaScriptSdk());
+  contestants.push(await startPythonSdk(path.join(state, "python")));
   const measured = await runRounds(contestants, plan, (line) => console.log(`==> ${line}`));
 
   console.log("==> wakes");
@@ -88,7 +102,7 @@ try {
   await rm(state, { recursive: true, force: true });
 }
 
-/** @param {"rounds" | "sends" | "gets" | "streams" | "wakes"} option */
+/** @param {"rounds" | "sends" | "gets" | "lists" | "tasks" | "streams" | "watched" | "wakes"} option */
 function whole(option) {
   const value = Number(values[option]);
   if (Number.isInteger(value) && value >= 1 && value <= 100_000) return value;

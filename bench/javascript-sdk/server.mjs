@@ -1,5 +1,5 @@
 // The official JavaScript SDK's server, as its documentation sets it up: Express, the REST transport, tasks in memory.
-// Prints its port. A message whose text begins with "complete" is completed at once; other work waits to be canceled.
+// Prints its port. What the text of a message begins with is done: "complete" at once, "wait" until it is canceled. Other work is accepted.
 
 import express from "express";
 import { AgentEvent, DefaultRequestHandler, InMemoryTaskStore } from "@a2a-js/sdk/server";
@@ -56,7 +56,7 @@ const executor = {
         AgentEvent.artifactUpdate({ taskId, contextId, artifact, append: false, lastChunk: true, metadata: {} }),
       );
       settle(TaskState.TASK_STATE_COMPLETED);
-    } else {
+    } else if (String(text).startsWith("wait")) {
       await new Promise((resolve) => waiting.set(taskId, resolve));
       waiting.delete(taskId);
       settle(TaskState.TASK_STATE_CANCELED);

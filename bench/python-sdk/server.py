@@ -1,7 +1,7 @@
 """The official Python SDK's server, as its documentation sets it up: Starlette on uvicorn, tasks in SQLite.
 
-Takes the database's path and prints its port. A message whose text begins with "complete" is completed at once; other
-work waits to be canceled.
+Takes the database's path and prints its port. What the text of a message begins with is done: "complete" at once, "wait"
+until it is canceled. Other work is accepted.
 """
 
 import asyncio
@@ -47,8 +47,9 @@ class Bench(AgentExecutor):
             await updater.add_artifact([Part(text="done")], artifact_id="response")
             await updater.complete()
             return
-        self.waiting[context.task_id] = canceled = asyncio.Event()
-        await canceled.wait()
+        if context.get_user_input().startswith("wait"):
+            self.waiting[context.task_id] = canceled = asyncio.Event()
+            await canceled.wait()
 
     async def cancel(self, context, event_queue):
         updater = TaskUpdater(event_queue, context.task_id, context.context_id)
@@ -76,7 +77,10 @@ async def main():
         ],
     )
     engine = create_async_engine(f"sqlite+aiosqlite:///{sys.argv[1]}")
-    handler = DefaultRequestHandler(Bench(), DatabaseTaskStore(engine), card)
+    store = DatabaseTaskStore(engine)
+    # Otherwise the first requests make the table at the same time, and all but one of them fail.
+    await store.initialize()
+    handler = DefaultRequestHandler(Bench(), store, card)
     app = Starlette(routes=create_rest_routes(handler))
     listening = socket.create_server(("127.0.0.1", 0))
     print(listening.getsockname()[1], flush=True)
