@@ -18,6 +18,8 @@ export class Connection {
   #received = "";
   #onData = () => {};
   #onLost = () => {};
+  /** Why nothing more will come. @type {Error | undefined} */
+  #lost;
 
   /** @param {string} host @param {number} port @returns {Promise<Connection>} */
   static async open(host, port) {
@@ -37,7 +39,10 @@ export class Connection {
       this.#received += text;
       this.#onData();
     });
-    const lost = (error) => this.#onLost(error ?? new Error("the server closed the connection"));
+    const lost = (error) => {
+      this.#lost ??= error ?? new Error("the server closed the connection");
+      this.#onLost(this.#lost);
+    };
     socket.on("error", lost);
     socket.on("close", () => lost());
   }
@@ -83,6 +88,7 @@ export class Connection {
   #until(attempt) {
     return new Promise((resolve, reject) => {
       this.#onLost = reject;
+      if (this.#lost) reject(this.#lost);
       this.#onData = () => {
         try {
           const outcome = attempt();

@@ -17,7 +17,6 @@ import { ROOT } from "../scripts/settings.mjs";
  * @property {string[]} tokens one for each principal
  * @property {string[]} [residents] tokens of the residents of the first principals, where somebody else must do the work
  * @property {string[]} [lacks] operations that it does not offer
- * @property {Record<string, number>} [most] operations in a round, where it can't take as many
  * @property {number} [gzippedBytes] its code, where it is deployed
  * @property {() => Promise<void>} stop
  */
@@ -82,9 +81,7 @@ export function startJavaScriptSdk() {
 export async function startPythonSdk(state) {
   await mkdir(state, { recursive: true });
   const server = path.join(ROOT, "bench/python-sdk/server.py");
-  const started = await startServer("Python SDK", PYTHON, [server, path.join(state, "tasks.sqlite")]);
-  // Under longer load it now and then leaves a request unanswered for good.
-  return { ...started, most: { send: 50, get: 100, list: 50, full: 50 } };
+  return startServer("Python SDK", PYTHON, [server, path.join(state, "tasks.sqlite")]);
 }
 
 /** A program that prints its port. */

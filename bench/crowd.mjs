@@ -56,13 +56,15 @@ try {
   await new Promise((resolve) => setTimeout(resolve, idleMs));
   const updated = performance.now();
   const frames = open.map((watcher) => watcher.nextEvent().then(() => performance.now() - updated));
-  await caller.exchange(requests.cancel(token, taskId));
+  // A new connection: servers close one that was idle for so long.
+  const updater = await Connection.open(HOST, worker.port);
+  await updater.exchange(requests.cancel(token, taskId));
   const reached = await Promise.all(frames);
   console.log(
     `idle for ${idleMs / 1000} s, then an update: ${reached.length} reached, ` +
       `p50 ${ms(percentile(reached, 0.5))}, all within ${ms(Math.max(...reached))}`,
   );
-  for (const connection of [caller, ...open]) connection.close();
+  for (const connection of [caller, updater, ...open]) connection.close();
 } finally {
   await worker.stop();
   await rm(state, { recursive: true, force: true });

@@ -47,8 +47,11 @@ const jobs = {
     const measured = await repeat({ ...job, port }, async (connection) =>
       expectTask(await connection.exchange(request)),
     );
-    await cancelTask(connection, token, taskId);
     connection.close();
+    // A new connection: servers close one that was idle meanwhile.
+    const closing = await Connection.open(HOST, port);
+    await cancelTask(closing, token, taskId);
+    closing.close();
     return measured;
   },
 

@@ -59,7 +59,7 @@ export async function runRounds(contestants, plan, say) {
     return measure(generator, contestant.pid, {
       ...job,
       tokens,
-      count: Math.min(plan.counts[kind], contestant.most?.[kind] ?? Infinity),
+      count: plan.counts[kind],
     });
   };
   try {
