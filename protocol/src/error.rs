@@ -97,6 +97,8 @@ reasons! {
     OutputNotDeclared = "OUTPUT_NOT_DECLARED", 400, "INVALID_ARGUMENT";
     /// No workflow is configured, so no output can be recorded.
     WorkflowNotConfigured = "WORKFLOW_NOT_CONFIGURED", 400, "FAILED_PRECONDITION";
+    /// There is one of that name already.
+    AlreadyExists = "ALREADY_EXISTS", 409, "ALREADY_EXISTS";
     /// No agent is enabled under this alias.
     AgentNotConfigured = "AGENT_NOT_CONFIGURED", 404, "NOT_FOUND";
     /// There is no registry in which agents could be searched for.

@@ -137,6 +137,7 @@ fn path_parameters(pattern: &'static str) -> impl Iterator<Item = Value> {
                 "schema": {"type": "string", "enum": [
                     "a2a_read_task", "a2a_complete_task", "a2a_record_output", "a2a_append_response",
                     "a2a_report_progress", "a2a_require_input",
+                    "a2a_agents", "a2a_send_agent", "a2a_read_agent", "a2a_cancel_agent",
                 ]},
             }),
             _ => json!({
@@ -427,6 +428,15 @@ fn describe(route: &Route) -> &'static Description {
         Operation::ListSettlements => {
             const { &reading("trusted", &["Source", "After", "PageSize"], "Settlements") }
         }
+        Operation::ListAgents => const { &reading("agents", &[], "Agents") },
+        Operation::AddAgent => const { &telling("agents", "AddAgentRequest", true, "Agent") },
+        Operation::DiscoverAgents => {
+            const { &telling("agents", "DiscoverAgentsRequest", true, "AgentCandidates") }
+        }
+        Operation::EnableAgent | Operation::DisableAgent => {
+            const { &reading("agents", &[], "Agent") }
+        }
+        Operation::RemoveAgent => const { &reading("agents", &[], "AgentRemoved") },
         Operation::AgentCard => const { &public(Answer::Json(JSON, "AgentCard")) },
         Operation::OpenApi | Operation::Health => const { &public(Answer::Object) },
     }

@@ -74,6 +74,18 @@ pub enum Operation {
     RecordEvidence,
     /// Which tasks of a source are settled.
     ListSettlements,
+    /// The agents that a principal may call.
+    ListAgents,
+    /// One more of them, by a definition.
+    AddAgent,
+    /// Looks an agent up.
+    DiscoverAgents,
+    /// Enables one.
+    EnableAgent,
+    /// Disables one.
+    DisableAgent,
+    /// Removes a definition.
+    RemoveAgent,
     /// This interface, described.
     OpenApi,
     /// Whether the Worker answers.
@@ -246,6 +258,18 @@ routes! {
         "Record, or count in place, something of which the source made no task.";
     Get "/trusted/v1/settlements" => ListSettlements as "ListSettlements" for Source:
         "The tasks of a source that were settled or wait for an answer, oldest first.";
+    Get "/agents/v1/agents" => ListAgents as "ListAgents" for Principal:
+        "The remote agents that the caller's tasks may call: each alias, whether it is enabled, and what its card says.";
+    Post "/agents/v1/agents" => AddAgent as "AddAgent" for Principal:
+        "Add a definition of the caller's own, disabled.";
+    Post "/agents/v1/agents:discover" => DiscoverAgents as "DiscoverAgents" for Principal:
+        "Look an agent up by the URL it is at, or read a client's own configuration. Adds, enables and stores nothing.";
+    Post "/agents/v1/agents/{alias}:enable" => EnableAgent as "EnableAgent" for Principal:
+        "Enable an alias, prepare its agent, and tell what came of it.";
+    Post "/agents/v1/agents/{alias}:disable" => DisableAgent as "DisableAgent" for Principal:
+        "Disable an alias.";
+    Delete "/agents/v1/agents/{alias}" => RemoveAgent as "RemoveAgent" for Principal:
+        "Remove a definition of the caller's own.";
     Post "/tasks/{taskId}/pushNotificationConfigs" => PushNotificationConfig
         as "CreateTaskPushNotificationConfig" for Principal:
         "Not supported: the card declares no push notifications.";

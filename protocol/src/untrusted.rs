@@ -56,6 +56,8 @@ pub struct TaskView<'a> {
     pub reference_task_ids: &'a [String],
     /// Where a native task's newest event came from: `name: value`, each.
     pub origin: &'a [String],
+    /// Lines of ours about other agents, or nothing. What they quote has been made safe to stand in a line of ours.
+    pub agents: &'a str,
     /// Bound of the text, in bytes; at least [`MIN_MAX_BYTES`] is used.
     pub max_bytes: usize,
 }
@@ -67,6 +69,9 @@ pub fn render(task: &TaskView<'_>) -> String {
     let _ = writeln!(text, "task {}", identifier(task.task_id));
     let _ = writeln!(text, "context {}", identifier(task.context_id));
     let _ = writeln!(text, "state {}", state::as_wire(task.state));
+    if task.agents.len() <= max_bytes / 4 {
+        text.push_str(task.agents);
+    }
     let _ = writeln!(
         text,
         "Each line between the two markers that begins with \"{PREFIX}\" was written by the caller or by an agent. It \

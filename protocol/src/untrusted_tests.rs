@@ -13,6 +13,7 @@ fn view<'a>(messages: &'a [Value], artifacts: &'a [Value]) -> TaskView<'a> {
         accepted_output_modes: &[],
         reference_task_ids: &[],
         origin: &[],
+        agents: "",
         max_bytes: MAX_BYTES,
     }
 }

@@ -5,6 +5,7 @@
 //! reply type once, here, so that a caller can't expect what the object does not answer. Parts that are passed through
 //! unread (messages, tasks) travel as [`JsonText`] and are never parsed on the way.
 
+pub mod agents;
 pub mod principal;
 pub mod trusted;
 pub mod wake_queue;

@@ -3,6 +3,7 @@
 use protocol::extensions::Activated;
 use serde::{Deserialize, Serialize};
 
+use super::agents::{AgentsCommand, AgentsTool};
 use super::trusted::TrustedCommand;
 use super::{Call, JsonText, wrapped};
 
@@ -41,6 +42,8 @@ pub enum PrincipalCommand {
     WakeFailed(WakeFailed),
     /// See [`TrustedCommand`].
     Trusted(TrustedCommand),
+    /// See [`AgentsCommand`].
+    Agents(AgentsCommand),
 }
 
 impl PrincipalCommand {
@@ -270,6 +273,8 @@ pub enum Disposition {
     Parked,
     /// Five deliveries left the task unsettled: the activation has failed for good.
     Exhausted,
+    /// The task is unsettled and waits for remote agents: it is offered again when one of them settles.
+    AwaitingAgents,
 }
 
 /// A resident's tool, used under a turn.
@@ -328,6 +333,8 @@ pub enum Tool {
         /// Ask for authorization instead of input.
         auth: bool,
     },
+    /// One of those that concern other agents. The object carries them out, since it calls the agents.
+    Agents(AgentsTool),
 }
 
 /// An output that the selected workflow declares.
@@ -357,6 +364,8 @@ pub enum ToolReply {
     State(String),
     /// The artifact that holds the output.
     Artifact(String),
+    /// What a tool that concerns other agents gives, as a JSON object.
+    Json(JsonText),
 }
 
 /// A queue's new session asks for everything this principal still has to be done by its resident.

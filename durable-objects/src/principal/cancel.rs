@@ -27,6 +27,7 @@ impl<S: Store> Principal<'_, S> {
             task.activation_id,
             None,
         )?;
+        self.cancel_calls(&task.task_id)?;
         let resident = granted_by.unwrap_or_else(|| self.scope.resident.to_owned());
         self.owe(
             &resident,

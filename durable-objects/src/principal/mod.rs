@@ -12,6 +12,7 @@
 //! 6. *Every watcher sees the same frames.* Frames are effects of the transaction that changed the task.
 
 mod accept;
+pub mod agents;
 mod artifacts;
 mod cancel;
 mod earliest;
@@ -146,6 +147,7 @@ impl<'a, S: Store> Principal<'a, S> {
             PrincipalCommand::Replay(command) => encode(&self.replay(command)?),
             PrincipalCommand::WakeFailed(command) => encode(&self.fail_wake(command)?),
             PrincipalCommand::Trusted(command) => encode(&self.trusted(command)?),
+            PrincipalCommand::Agents(command) => encode(&self.manage_agents(command, false)?),
         }
     }
 }
@@ -232,7 +234,12 @@ pub fn fail_overdue_executions<'a, S: Store>(
     .map(|((), effects)| effects)
 }
 
-fn run<'a, S: Store, T>(
+/// Runs `work` as one step of the principal's. To be called inside a transaction, as [`handle`] is. `scope` is the principal
+/// and its resident.
+///
+/// # Errors
+/// What `work` gives.
+pub fn run<'a, S: Store, T>(
     store: &'a S,
     environment: Environment<'a>,
     (principal, resident): (&'a str, &'a str),
@@ -373,6 +380,7 @@ pub fn next_due_ms<S: Store>(store: &S) -> Result<Option<i64>, StoreError> {
             "(SELECT retention_ms FROM task_counts)",
             "(SELECT min(due_ms) FROM timers)",
             "(SELECT min(deadline_ms) FROM executions)",
+            "(SELECT min(due_ms) FROM remote_calls WHERE due_ms IS NOT NULL)",
         ],
         &[],
     )

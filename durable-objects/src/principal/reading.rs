@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use protocol::untrusted::{self, TaskView};
 use serde_json::{Value as Json, json};
 
-use super::Principal;
 use super::task::{Task, artifacts, history};
 use super::trusted::Origin;
+use super::{Principal, agents};
 use crate::commands::JsonText;
 use crate::commands::principal::{ToolReply, View};
 use crate::error::CoreError;
@@ -59,6 +59,7 @@ impl<S: Store> Principal<'_, S> {
             accepted_output_modes: &accepted_output_modes,
             reference_task_ids: &reference_task_ids,
             origin: &origin.map(Origin::into_lines).unwrap_or_default(),
+            agents: &agents::catalog::lines(self.store, &task.task_id)?,
             max_bytes: untrusted::MAX_BYTES,
         })))
     }

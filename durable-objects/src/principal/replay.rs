@@ -81,7 +81,8 @@ impl<S: Store> Principal<'_, S> {
             if is_full {
                 reply.next = Some(activation_id);
             }
-            // Done, though its task is not settled: an executor is at work on it.
+            // Done, though its task is not settled: an executor is at work on it. One that waits for a remote
+            // agent is offered by that agent's settlement.
             let is_open = [WakeState::Queued, WakeState::Woken, WakeState::Parked]
                 .iter()
                 .any(|open| open.code() == wake_state);

@@ -115,6 +115,7 @@ impl<S: Store> Principal<'_, S> {
             "DELETE FROM reply_anchors WHERE task_id = ?1",
             "DELETE FROM deliveries WHERE task_id = ?1",
             "DELETE FROM settlements WHERE task_id = ?1",
+            "DELETE FROM remote_calls WHERE task_id = ?1",
             "DELETE FROM tasks WHERE task_id = ?1",
         ] {
             self.store.execute(statement, &[task])?;

@@ -93,7 +93,7 @@ impl<S: Store> Principal<'_, S> {
                 requested_schema.as_ref().map(|schema| schema.get()),
                 *auth,
             ),
-            Tool::Read { .. } => Err(StoreError::Corrupt { what: "tool" }.into()),
+            Tool::Read { .. } | Tool::Agents(_) => Err(StoreError::Corrupt { what: "tool" }.into()),
         }
     }
 

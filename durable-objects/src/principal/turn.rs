@@ -37,6 +37,8 @@ pub(super) enum WakeState {
     Failed,
     /// Its records can't be read any more.
     Quarantined,
+    /// Not offered again before a remote agent settles, whose activation takes its place.
+    Waiting,
 }
 
 impl WakeState {
@@ -48,6 +50,7 @@ impl WakeState {
             Self::Parked => 3,
             Self::Failed => 4,
             Self::Quarantined => 5,
+            Self::Waiting => 6,
         }
     }
 }
@@ -258,6 +261,15 @@ impl<S: Store> Principal<'_, S> {
             )?;
             return Ok(Disposition::Reoffered);
         }
+        if command.outcome == TurnOutcome::Ended && self.awaits_agents(&task.task_id)? {
+            self.advance_claim(
+                command.activation_id,
+                WakeState::Waiting,
+                claim.deliveries,
+                0,
+            )?;
+            return Ok(Disposition::AwaitingAgents);
+        }
         if claim.deliveries < MAX_DELIVERIES {
             self.advance_claim(
                 command.activation_id,
@@ -382,6 +394,8 @@ fn standing(command: &EndTurn, task: &Task, claim: &Claim) -> Disposition {
         Disposition::Exhausted
     } else if claim.wake_state == WakeState::Parked.code() {
         Disposition::Parked
+    } else if claim.wake_state == WakeState::Waiting.code() {
+        Disposition::AwaitingAgents
     } else {
         Disposition::Reoffered
     }

@@ -9,6 +9,7 @@ use super::{StoreError, Transactional};
 pub const PRINCIPAL: &[&str] = &[
     include_str!("../../../migrations/principal/0001_initial.sql"),
     include_str!("../../../migrations/principal/0002_trusted_plane.sql"),
+    include_str!("../../../migrations/principal/0003_agents.sql"),
 ];
 
 /// The WakeQueueObject's schema, oldest first.

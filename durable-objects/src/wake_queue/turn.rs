@@ -371,7 +371,8 @@ impl<S: Store> WakeQueue<'_, S> {
             Disposition::Settled
             | Disposition::Interrupted
             | Disposition::Parked
-            | Disposition::Exhausted => {}
+            | Disposition::Exhausted
+            | Disposition::AwaitingAgents => {}
         }
         self.effects.rings.push(WAKE_BELL.to_owned());
         self.effects.log.push(
@@ -415,6 +416,7 @@ pub const fn name(disposition: &Disposition) -> &'static str {
         Disposition::Retrying { .. } => "retrying",
         Disposition::Parked => "parked",
         Disposition::Exhausted => "exhausted",
+        Disposition::AwaitingAgents => "awaiting_agents",
     }
 }
 

@@ -13,6 +13,7 @@
 mod support;
 
 mod acceptance;
+mod agents;
 mod cancel;
 mod continuation;
 mod deliveries;

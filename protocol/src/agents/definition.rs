@@ -1,7 +1,8 @@
 //! What is known of a remote agent before it is asked anything.
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
+use super::object::{Object, array, quote};
 use super::target::{self, Target};
 use super::{alias, headers, reference};
 use crate::error::A2aError;
@@ -73,37 +74,38 @@ impl Definition {
         })
     }
 
-    /// The definition as it is kept, its references symbolic. Also what tells one definition from another.
+    /// The definition as it is kept, JSON with its references symbolic. Also what tells one definition from another.
     #[must_use]
-    pub fn to_json(&self) -> Value {
-        let headers: Map<String, Value> = self
+    pub fn to_json(&self) -> String {
+        let headers = self
             .headers
             .iter()
-            .map(|(name, value)| (name.clone(), json!(value)))
-            .collect();
-        self.json_with(Value::Object(headers))
+            .fold(Object::default(), |object, (name, value)| {
+                object.text(name, value)
+            });
+        self.json_with(&headers.end())
     }
 
     /// The definition as its principal is shown it: of headers, whose values may be anything, the names alone.
     #[must_use]
-    pub fn shown(&self) -> Value {
-        self.json_with(self.headers.iter().map(|(name, _)| json!(name)).collect())
+    pub fn shown(&self) -> String {
+        let names: Vec<String> = self.headers.iter().map(|(name, _)| quote(name)).collect();
+        self.json_with(&array(&names))
     }
 
-    fn json_with(&self, headers: Value) -> Value {
-        let mut fields = Map::new();
-        fields.insert("name".to_owned(), json!(self.name));
-        fields.insert("url".to_owned(), json!(self.target.url()));
-        if let Some(card_path) = &self.card_path {
-            fields.insert("cardPath".to_owned(), json!(card_path));
-        }
-        if !self.headers.is_empty() {
-            fields.insert("headers".to_owned(), headers);
-        }
+    fn json_with(&self, headers: &str) -> String {
+        let mut object = Object::default();
         if let Some(bearer) = &self.bearer {
-            fields.insert("authorization".to_owned(), json!(format!("${{{bearer}}}")));
+            object = object.text("authorization", &format!("${{{bearer}}}"));
         }
-        Value::Object(fields)
+        object = object.maybe("cardPath", self.card_path.as_deref());
+        if !self.headers.is_empty() {
+            object = object.raw("headers", headers);
+        }
+        object
+            .text("name", &self.name)
+            .text("url", &self.target.url())
+            .end()
     }
 
     /// The URL of the agent's card.
@@ -127,18 +129,18 @@ impl Definition {
     /// The name that `lookup` knows nothing under, or whose value can't stand in a header.
     pub fn resolve(
         &self,
-        lookup: impl Fn(&str) -> Option<String>,
+        lookup: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Vec<(String, String)>, String> {
         let mut resolved = Vec::with_capacity(self.headers.len().saturating_add(1));
         for (name, value) in &self.headers {
-            let value = reference::resolve(value, &lookup)?;
+            let value = reference::resolve(value, lookup)?;
             if !headers::is_value(&value) {
                 return Err(name.clone());
             }
             resolved.push((name.clone(), value));
         }
         if let Some(bearer) = &self.bearer {
-            let token = reference::resolve(&format!("${{{bearer}}}"), &lookup)?;
+            let token = reference::resolve(&format!("${{{bearer}}}"), lookup)?;
             if !headers::is_value(&token) || token.contains(' ') {
                 return Err(bearer.clone());
             }
@@ -166,6 +168,7 @@ pub(super) fn is_card_path(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn read(value: Value) -> Result<Definition, A2aError> {
         Definition::from_json(&value, false, "definition.")
@@ -184,7 +187,7 @@ mod tests {
     #[test]
     fn a_definition_is_kept_as_it_was_said() {
         let definition = read(whole()).unwrap();
-        assert_eq!(definition.to_json(), whole());
+        assert_eq!(definition.to_json(), whole().to_string());
         assert_eq!(definition.card_url(), "https://agent.example/card.json");
         let plain = read(json!({"name": "A", "url": "https://agent.example/a2a/"})).unwrap();
         assert_eq!(plain.name, "a");
@@ -198,7 +201,7 @@ mod tests {
     #[test]
     fn a_principal_is_shown_no_headers_value() {
         assert_eq!(
-            read(whole()).unwrap().shown()["headers"],
+            serde_json::from_str::<Value>(&read(whole()).unwrap().shown()).unwrap()["headers"],
             json!(["x-tenant"])
         );
     }
@@ -237,7 +240,7 @@ mod tests {
     fn references_are_resolved_at_connection_and_not_before() {
         let definition = read(whole()).unwrap();
         let resolved = definition
-            .resolve(|name| Some(format!("value-of-{name}")))
+            .resolve(&|name| Some(format!("value-of-{name}")))
             .unwrap();
         assert_eq!(
             resolved,
@@ -249,8 +252,8 @@ mod tests {
                 ),
             ]
         );
-        assert_eq!(definition.resolve(|_| None), Err("TENANT".to_owned()));
-        let broken = definition.resolve(|_| Some("a\nb: c".to_owned()));
+        assert_eq!(definition.resolve(&|_| None), Err("TENANT".to_owned()));
+        let broken = definition.resolve(&|_| Some("a\nb: c".to_owned()));
         assert_eq!(broken, Err("x-tenant".to_owned()));
     }
 }

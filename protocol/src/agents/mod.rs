@@ -12,6 +12,7 @@ pub mod card;
 pub mod definition;
 pub mod freshness;
 pub mod headers;
+pub mod object;
 pub mod problem;
 pub mod reference;
 pub mod render;

@@ -76,3 +76,42 @@ pub fn remote_failed(alias: &str, why: &str) -> A2aError {
     )
     .with("alias", alias)
 }
+
+/// A problem as it is kept beside its alias: its name and its message, a line each.
+#[must_use]
+pub fn to_text(problem: &A2aError) -> String {
+    let name = problem.metadata.get("problem").map_or("", String::as_str);
+    format!("{name}\n{}", problem.message)
+}
+
+/// The problem that [`to_text`] wrote.
+#[must_use]
+pub fn from_text(alias: &str, text: &str) -> Option<A2aError> {
+    let (name, message) = text.split_once('\n')?;
+    let (name, reason) = PREPARATION.iter().find(|(known, _)| *known == name)?;
+    Some(named(*reason, name, message.to_owned()).with("alias", alias))
+}
+
+/// The problems that a preparation may have.
+const PREPARATION: [(&str, Reason); 3] = [
+    ("authorization-unresolved", Reason::AuthorizationUnresolved),
+    ("card-unreachable", Reason::CardUnreachable),
+    ("interface-unsupported", Reason::InterfaceUnsupported),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_is_kept_as_it_is() {
+        for problem in [
+            authorization_unresolved("a", "TOKEN"),
+            card_unreachable("a", "it answered 404"),
+            interface_unsupported("a", "JSONRPC 1.0"),
+        ] {
+            assert_eq!(from_text("a", &to_text(&problem)), Some(problem));
+        }
+        assert_eq!(from_text("a", "unknown\nx"), None);
+    }
+}

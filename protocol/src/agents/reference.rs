@@ -25,7 +25,7 @@ fn is_name(name: &str) -> bool {
 ///
 /// # Errors
 /// The name that is not there, or is no name, or is one of this deployment's own secrets. Empty counts as absent.
-pub fn resolve(text: &str, lookup: impl Fn(&str) -> Option<String>) -> Result<String, String> {
+pub fn resolve(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut resolved = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
@@ -83,26 +83,26 @@ mod tests {
             ("a ${TOKEN} b ${TOKEN}", "a secret b secret"),
             ("$TOKEN", "$TOKEN"),
         ] {
-            assert_eq!(resolve(text, lookup).as_deref(), Ok(expected), "{text}");
+            assert_eq!(resolve(text, &lookup).as_deref(), Ok(expected), "{text}");
         }
     }
 
     #[test]
     fn a_value_is_never_read_as_another_reference() {
-        let nested = resolve("${A}", |_| Some("${TOKEN}".to_owned()));
+        let nested = resolve("${A}", &|_| Some("${TOKEN}".to_owned()));
         assert_eq!(nested.as_deref(), Ok("${TOKEN}"));
     }
 
     #[test]
     fn what_is_not_there_is_named() {
-        assert_eq!(resolve("${GONE}", lookup), Err("GONE".to_owned()));
-        assert_eq!(resolve("${EMPTY}", lookup), Err("EMPTY".to_owned()));
-        assert!(resolve("${TOKEN", lookup).is_err());
-        assert!(resolve("${a b}", lookup).is_err());
+        assert_eq!(resolve("${GONE}", &lookup), Err("GONE".to_owned()));
+        assert_eq!(resolve("${EMPTY}", &lookup), Err("EMPTY".to_owned()));
+        assert!(resolve("${TOKEN", &lookup).is_err());
+        assert!(resolve("${a b}", &lookup).is_err());
     }
 
     #[test]
     fn this_deployments_own_secrets_are_not_there() {
-        assert!(resolve("${A2A_CREDENTIALS}", lookup).is_err());
+        assert!(resolve("${A2A_CREDENTIALS}", &lookup).is_err());
     }
 }

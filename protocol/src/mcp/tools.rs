@@ -51,7 +51,7 @@ mod tests {
         assert!(names(false).contains(&WAIT_FOR_WAKE.to_owned()));
         assert!(!names(true).contains(&WAIT_FOR_WAKE.to_owned()));
         assert!(!names(true).contains(&END_TURN.to_owned()));
-        assert_eq!(names(true).len(), 6);
+        assert_eq!(names(true).len(), 10);
     }
 
     #[test]

@@ -37,6 +37,7 @@ use durable_objects::effects::{Effects, OwedNotice, OwedSettlement};
 use durable_objects::environment::Environment;
 use durable_objects::error::CoreError;
 use durable_objects::principal;
+use durable_objects::storage::native::NativeStore;
 use durable_objects::storage::{Store, Transactional};
 use durable_objects::wake_queue::{Due, Ending, Run, Step, WakeQueue};
 use protocol::error::A2aError;
@@ -186,6 +187,24 @@ impl World {
         Ok(reply)
     }
 
+    /// Runs a step of a principal's that no call asks for, in a transaction of its own.
+    pub fn step<T>(
+        &mut self,
+        principal: &str,
+        work: impl FnOnce(&mut principal::Principal<'_, NativeStore>) -> Result<T, CoreError>,
+    ) -> Result<T, Failure> {
+        let object = self.principals.get_mut(principal).expect("a principal");
+        let (now_ms, ids) = (self.now_ms, &mut self.ids);
+        let resident = object.resident.clone();
+        let ran = object.store.transaction(|store| {
+            let environment = Environment { now_ms, ids };
+            principal::run(store, environment, (principal, &resident), work)
+        });
+        let (answer, effects) = ran.map_err(refused)?;
+        self.carry_out(principal, effects)?;
+        Ok(answer)
+    }
+
     /// What follows a principal's commit, unless its object dies right then.
     fn carry_out(&mut self, principal: &str, effects: Effects) -> Result<(), Failure> {
         let object = self.principals.get_mut(principal).expect("a principal");
@@ -257,7 +276,7 @@ impl World {
     pub fn queue<T>(
         &mut self,
         resident: &str,
-        command: impl FnOnce(WakeQueue<'_, durable_objects::storage::native::NativeStore>) -> Run<T>,
+        command: impl FnOnce(WakeQueue<'_, NativeStore>) -> Run<T>,
     ) -> Result<T, Failure> {
         let object = self.queues.get_mut(resident).expect("a queue");
         let (now_ms, pushes, ids) = (self.now_ms, self.pushes, &mut self.ids);
