@@ -110,6 +110,15 @@ pub enum ToolCall {
         /// What is being done.
         note: String,
     },
+    /// One of the tools that concern other agents.
+    Remote {
+        /// Which.
+        #[serde(skip)]
+        tool: &'static str,
+        /// Its arguments.
+        #[serde(flatten)]
+        arguments: serde_json::Map<String, serde_json::Value>,
+    },
 }
 
 /// A value under a name that the workflow declares.
@@ -131,6 +140,7 @@ impl ToolCall {
             ToolCall::Ask { .. } => "a2a_require_input",
             ToolCall::Append { .. } => "a2a_append_response",
             ToolCall::Progress { .. } => "a2a_report_progress",
+            ToolCall::Remote { tool, .. } => tool,
         }
     }
 }

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use connection::{CallError, Endpoint, Token};
 
 use crate::backoff::Backoff;
-use crate::cli::{Append, Ask, Complete, Output, Progress, Read, Reject, Tool};
+use crate::cli::{Append, Ask, Complete, Output, Progress, Read, Reject, Remote, Tool};
 use crate::client::{Client, DeclaredOutput, ToolCall, is_identifier};
 use crate::error::Failure;
 use crate::task_view;
@@ -71,12 +71,55 @@ pub fn run(runtime: &Runtime, tool: Tool) -> Result<(), Failure> {
             let call = chunk(append)?;
             runtime.block_on(turn.call(&call)).map(drop)
         }
+        Tool::Remote(remote) => {
+            let call = remote_call(remote)?;
+            let answer = runtime.block_on(turn.call(&call))?;
+            let text = serde_json::from_slice::<Value>(&answer)
+                .ok()
+                .and_then(|answer| answer.get("text")?.as_str().map(str::to_owned));
+            print(&text.unwrap_or_else(|| String::from_utf8_lossy(&answer).into_owned()))
+        }
         Tool::Progress(Progress { note }) => {
             let call = ToolCall::Progress {
                 note: text_argument("NOTE", Some(note))?,
             };
             runtime.block_on(turn.call(&call)).map(drop)
         }
+    }
+}
+
+/// The call of a tool that concerns other agents.
+fn remote_call(remote: Remote) -> Result<ToolCall, Failure> {
+    let (tool, arguments) = match remote {
+        Remote::List => ("a2a_agents", json!({})),
+        Remote::Send {
+            address,
+            context,
+            text,
+        } => {
+            // A try that is repeated is the same message.
+            let mut arguments = json!({
+                "address": address,
+                "text": text_argument("TEXT", text)?,
+                "messageId": uuid::Uuid::new_v4().to_string(),
+            });
+            if let (Some(context), Some(arguments)) = (context, arguments.as_object_mut()) {
+                arguments.insert("contextId".to_owned(), context.into());
+            }
+            ("a2a_send_agent", arguments)
+        }
+        Remote::Read { address, json } => {
+            let format = if json { "json" } else { "text" };
+            (
+                "a2a_read_agent",
+                json!({ "address": address, "format": format }),
+            )
+        }
+        Remote::Cancel { address } => ("a2a_cancel_agent", json!({ "address": address })),
+    };
+    match arguments {
+        Value::Object(arguments) => Ok(ToolCall::Remote { tool, arguments }),
+        _ => Err(Failure::Broken("the arguments are no object".to_owned())),
     }
 }
 
