@@ -1,10 +1,10 @@
 // Measures this Worker beside a hand-written JavaScript Worker that does the same inserts with no checks, both on the
 // same workerd, and beside the servers of the official SDKs, in one run: sends that return at once, reads, lists, whole
 // tasks, one stream's latency, an update to many watchers, and the size of the code. Then, this Worker alone, how a wake
-// reaches a resident that waits.
+// reaches a resident that waits, and what it costs to follow many remote tasks.
 //
 //   node bench/run.mjs [--rounds N] [--sends N] [--gets N] [--lists N] [--tasks N] [--streams N] [--watched N]
-//                      [--wakes N] [--state FOLDER]
+//                      [--wakes N] [--remote N] [--state FOLDER]
 //
 // Prints a table and writes bench/results.json. The Worker must have been built.
 //
@@ -19,6 +19,7 @@ import { parseArgs } from "node:util";
 import { startFloor, startJavaScriptSdk, startPythonSdk, startWorker } from "./contestants.mjs";
 import { figuresOf, generatorShare, machine, table } from "./report.mjs";
 import { principalsOf, runRounds } from "./rounds.mjs";
+import { measureFollowing } from "./following.mjs";
 import { measureWakes } from "./wakes.mjs";
 
 const RESULTS = path.join(import.meta.dirname, "results.json");
@@ -38,6 +39,7 @@ const { values } = parseArgs({
     tasks: { type: "string", default: "300" },
     watched: { type: "string", default: "5" },
     wakes: { type: "string", default: "200" },
+    remote: { type: "string", default: "200" },
     state: { type: "string", default: existsSync(MEMORY_FOLDER) ? MEMORY_FOLDER : os.tmpdir() },
   },
 });
@@ -71,6 +73,8 @@ try {
 
   console.log("==> wakes");
   const wakes = await measureWakes(path.join(state, "wakes"), whole("wakes"));
+  console.log("==> remote tasks");
+  const following = await measureFollowing(path.join(state, "following"), whole("remote"));
 
   const figures = figuresOf(measured, contestants);
   const names = contestants.map(({ name }) => name);
@@ -84,12 +88,14 @@ try {
     names,
     figures,
     wakes,
+    following,
     generatorShare: generatorShare(measured),
   };
   await writeFile(RESULTS, `${JSON.stringify(results, null, 2)}\n`);
 
   console.log(`\n${table(figures, names)}\n`);
   console.log(`${table(wakes, ["this Worker"])}\n`);
+  console.log(`${table(following, ["this Worker"])}\n`);
   const { cpus, cpuModel, memoryGb } = results.machine;
   console.log(`${plan.rounds} alternating rounds on ${cpus} CPUs (${cpuModel}), ${memoryGb} GB, ${date.slice(0, 10)}`);
   console.log(
@@ -102,7 +108,7 @@ try {
   await rm(state, { recursive: true, force: true });
 }
 
-/** @param {"rounds" | "sends" | "gets" | "lists" | "tasks" | "streams" | "watched" | "wakes"} option */
+/** @param {"rounds" | "sends" | "gets" | "lists" | "tasks" | "streams" | "watched" | "wakes" | "remote"} option */
 function whole(option) {
   const value = Number(values[option]);
   if (Number.isInteger(value) && value >= 1 && value <= 100_000) return value;

@@ -27,6 +27,8 @@ const EXAMPLE = {
   A2A_AGENT_NAME: "Example agent",
   A2A_AGENT_DESCRIPTION: "Counts words. Shows a result, an output, a question and a refusal.",
   A2A_WORKFLOW: "example",
+  // Agents on this machine may be called: nowhere but in development.
+  A2A_REMOTES_LOOPBACK: "on",
   A2A_WORKFLOW_MANIFEST: JSON.stringify({
     workflows: [{ id: "example", outputs: [{ name: "report", type: "document" }] }],
   }),

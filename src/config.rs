@@ -14,6 +14,7 @@ use protocol::ids::is_identifier;
 use protocol::push::MIN_SECRET_BYTES;
 use protocol::time;
 
+use crate::remotes::Remotes;
 use crate::runtime::ai::Ai;
 use crate::runtime::clock;
 use crate::runtime::dataset::Dataset;
@@ -81,6 +82,8 @@ pub struct Config {
     pub logs_requests: bool,
     /// The pause between two comments of a stream, in milliseconds.
     pub tick_ms: u32,
+    /// The remote agents that principals may call.
+    pub remotes: Remotes,
 }
 
 impl Config {
@@ -182,6 +185,7 @@ fn read(env: &Env) -> Config {
         push: push(env),
         model: model(env),
         tick_ms: whole(env, "A2A_TICK_MS", TICK_MS, 1..=MAX_TICK_MS),
+        remotes: Remotes::of(env),
     }
 }
 
@@ -314,7 +318,7 @@ fn milliseconds(env: &Env, name: &str, default: u32) -> u32 {
 }
 
 /// A whole number from a var; the default where it is absent, and, with a line in the log, where it is malformed.
-fn whole(env: &Env, name: &str, default: u32, range: RangeInclusive<u32>) -> u32 {
+pub(crate) fn whole(env: &Env, name: &str, default: u32, range: RangeInclusive<u32>) -> u32 {
     let Some(value) = env.var(name).filter(|value| !value.trim().is_empty()) else {
         return default;
     };

@@ -2,11 +2,13 @@
 //! object by one typed call.
 
 mod a2a;
+mod agents;
 mod calls;
 mod config;
 mod mcp;
 mod objects;
 mod rate;
+mod remotes;
 mod reply;
 mod request_log;
 mod resident;

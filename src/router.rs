@@ -35,7 +35,7 @@ use crate::runtime::random;
 use crate::runtime::request::{Request, RequestHead, RequestLine};
 use crate::runtime::response::{JsResponse, respond};
 use crate::runtime::stream::ExecutionContext;
-use crate::{a2a, resident, trusted};
+use crate::{a2a, agents, resident, trusted};
 
 /// The largest body read, in bytes.
 const MAX_BODY_BYTES: u32 = 1024 * 1024;
@@ -264,6 +264,12 @@ async fn operate(call: &a2a::A2aCall<'_>, operation: Operation, params: &Params<
         Operation::SubscribeToTask => {
             a2a::stream::subscribe(call, &identifier(params, "id")?).await
         }
+        Operation::ListAgents
+        | Operation::AddAgent
+        | Operation::DiscoverAgents
+        | Operation::EnableAgent
+        | Operation::DisableAgent
+        | Operation::RemoveAgent => agents::handle(call, operation, params).await,
         Operation::PushNotificationConfig => {
             Err(A2aError::push_notification_not_supported().into())
         }

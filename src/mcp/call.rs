@@ -118,6 +118,10 @@ async fn use_tool(
         ToolReply::State(state) => {
             structured(&format!("The task is {state}."), json!({ "state": state }))
         }
+        ToolReply::Json(json) => json!({ "content": [
+            { "type": "text", "text": mcp::UNTRUSTED_NOTICE },
+            { "type": "text", "text": json.get() },
+        ] }),
         ToolReply::Artifact(artifact_id) => structured(
             &format!("Recorded as the artifact {artifact_id}."),
             json!({ "artifactId": artifact_id }),

@@ -1,6 +1,7 @@
 //! The two object classes: decode a command, run it in a transaction, carry out its effects. Everything asynchronous
 //! lives here; every rule lives in `durable_objects`.
 
+mod agents;
 mod alarm;
 mod at_work;
 mod execution;

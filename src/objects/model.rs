@@ -149,6 +149,7 @@ async fn done(
         Ok(ToolReply::Text(text)) => text,
         Ok(ToolReply::Structured { task, .. }) => task.get().to_owned(),
         Ok(ToolReply::State(state)) => state,
+        Ok(ToolReply::Json(json)) => json.get().to_owned(),
         Ok(ToolReply::Artifact(artifact_id)) => format!("recorded as {artifact_id}"),
         Err(error) => format!("{}: {}", error.reason.as_str(), error.message),
     };

@@ -15,6 +15,7 @@ use js_sys::Promise;
 use protocol::error::{A2aError, Reason};
 use wasm_bindgen::prelude::*;
 
+use super::agents::{Agents, Answered};
 use super::alarm::Alarm;
 use super::at_work::AtWork;
 use super::execution::Executor;
@@ -57,6 +58,7 @@ pub(super) struct Inner {
     /// Watchers open, as far as it is known.
     watchers: Cell<u32>,
     pub(super) executor: Executor,
+    pub(super) agents: Agents,
 }
 
 #[wasm_bindgen]
@@ -71,6 +73,11 @@ impl PrincipalObject {
         let start = || -> Result<Inner, StoreError> {
             let database = storage.database()?;
             migrations::migrate(&database, migrations::PRINCIPAL)?;
+            let agents = Agents::of(env);
+            database.transaction(|database| {
+                principal::agents::adopt(database, &agents.remotes().definitions)?;
+                principal::agents::take_over(database, clock::now_ms())
+            })?;
             let alarm = Alarm::new(&storage);
             if let Some(due_ms) = principal::next_due_ms(&database)? {
                 alarm.no_later_than(due_ms)?;
@@ -85,6 +92,7 @@ impl PrincipalObject {
                 env: env.clone(),
                 watchers: Cell::new(u32::try_from(state.sockets(None).len()).unwrap_or(u32::MAX)),
                 executor: Executor::of(env.service("EXECUTOR")),
+                agents,
                 state: state.clone(),
             })
         };
@@ -112,25 +120,16 @@ impl PrincipalObject {
             let (inner, service) = (Rc::clone(&self.0), service.clone());
             return start(async move { Inner::send_by_executor(inner, service, call).await });
         }
-        let handle = |database: &Database| {
-            with_environment(|environment| principal::answer(database, environment, &call))
-        };
-        let outcome = if call.command.only_reads() {
-            handle(&self.0.database)
-        } else {
-            self.0.database.transaction(handle)
-        };
-        match outcome {
-            Ok((Answer::Body(text), effects)) => {
-                Inner::carry_out(&self.0, effects)?;
-                Ok(JsValue::from_str(&text))
-            }
-            Ok((Answer::Bytes(reply), effects)) => {
-                Inner::carry_out(&self.0, effects)?;
-                answer(Ok(reply))
-            }
-            Err(error) => answer(Err(error)),
+        if self.0.waits_for_agents(&call) {
+            let inner = Rc::clone(&self.0);
+            return start(async move {
+                match Inner::serve_agents(Rc::clone(&inner), call).await? {
+                    Answered::Answer(answer) => Ok(answer),
+                    Answered::NotYet(call) => Inner::answer_now(&inner, &call),
+                }
+            });
         }
+        Inner::answer_now(&self.0, &call)
     }
 
     /// A watcher's upgrade: the snapshot goes out in the step that lets the watcher in.
@@ -176,6 +175,33 @@ impl PrincipalObject {
 }
 
 impl Inner {
+    /// Carries a command out that waits for nobody.
+    fn answer_now(this: &Rc<Self>, call: &PrincipalCall) -> Result<JsValue, JsValue> {
+        let handle = |database: &Database| {
+            with_environment(|environment| principal::answer(database, environment, call))
+        };
+        let outcome = if call.command.only_reads() {
+            handle(&this.database)
+        } else {
+            this.database.transaction(handle)
+        };
+        match outcome {
+            Ok((Answer::Body(text), effects)) => {
+                Self::carry_out(this, effects)?;
+                Ok(JsValue::from_str(&text))
+            }
+            Ok((Answer::Bytes(reply), effects)) => {
+                Self::carry_out(this, effects)?;
+                answer(Ok(reply))
+            }
+            Err(error) => answer(Err(error)),
+        }
+    }
+
+    pub(super) fn state(&self) -> &ObjectState {
+        &self.state
+    }
+
     pub(super) fn carry_out(this: &Rc<Self>, effects: Effects) -> Result<(), JsValue> {
         if let Some(at_ms) = effects.alarm_ms {
             this.alarm
@@ -312,6 +338,7 @@ impl Inner {
         if !settlements.is_empty() {
             Self::tell_soon(this, settlements);
         }
+        Self::follow_due(this)?;
         if sweep {
             this.sweep_watchers(now_ms)?;
         }

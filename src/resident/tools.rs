@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::body::Body;
 use super::json;
+use crate::agents;
 use crate::config::Config;
 use crate::reply::{Failure, Handled};
 use crate::router::{Caller, Exchange};
@@ -42,6 +43,7 @@ pub async fn call(exchange: &Exchange<'_>, caller: &Caller, name: &str) -> Handl
             format!("{{\"task\":{},\"request\":{}}}", task.get(), request.get())
         }
         ToolReply::State(state) => json!({ "state": state }).to_string(),
+        ToolReply::Json(json) => json.get().to_owned(),
         ToolReply::Artifact(artifact_id) => json!({ "artifactId": artifact_id }).to_string(),
     })
 }
@@ -78,6 +80,9 @@ pub async fn tool(
 /// # Errors
 /// An unknown tool, or an argument that is wrong.
 pub async fn read_tool(name: &str, body: &mut Body, config: &Config) -> Result<Tool, A2aError> {
+    if let Some(tool) = agents::read_tool(name, body, &config.remotes)? {
+        return Ok(tool);
+    }
     match name {
         "a2a_read_task" => read(body),
         "a2a_complete_task" => complete(body, config).await,
@@ -97,7 +102,7 @@ pub async fn read_tool(name: &str, body: &mut Body, config: &Config) -> Result<T
         _ => Err(A2aError::new(
             Reason::NotFound,
             "there is no such tool: a2a_read_task, a2a_complete_task, a2a_record_output, a2a_append_response, \
-             a2a_report_progress and a2a_require_input are",
+             a2a_report_progress, a2a_require_input, a2a_agents, a2a_send_agent, a2a_read_agent and a2a_cancel_agent are",
         )),
     }
 }

@@ -25,6 +25,7 @@ pub mod post;
 pub mod promise;
 pub mod random;
 pub mod rate_limiter;
+pub mod remote;
 pub mod request;
 pub mod response;
 pub mod service;

@@ -54,6 +54,7 @@ const PRINCIPAL_COMMANDS = [
   "Replay",
   "WakeFailed",
   "Trusted",
+  "Agents",
 ];
 const QUEUE_COMMANDS = ["Notify", "Take", "Assign", "Inspect", "Heartbeat", "End", "CallTool"];
 
