@@ -210,7 +210,7 @@ mod tests {
         let request: Value =
             serde_json::from_str(&Conversation::about("m", "the task").request()).unwrap();
         let tools = request["tools"].as_array().unwrap();
-        assert_eq!(tools.len(), 6);
+        assert_eq!(tools.len(), 10);
         for tool in tools {
             assert_eq!(tool["type"], "function");
             let parameters = &tool["function"]["parameters"];
