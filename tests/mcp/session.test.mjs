@@ -16,6 +16,10 @@ const TURN_TOOLS = [
   "a2a_append_response",
   "a2a_report_progress",
   "a2a_require_input",
+  "a2a_agents",
+  "a2a_send_agent",
+  "a2a_read_agent",
+  "a2a_cancel_agent",
 ];
 
 function initialize(protocolVersion) {
