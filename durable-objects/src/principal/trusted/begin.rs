@@ -81,15 +81,16 @@ impl<S: Store> Principal<'_, S> {
         delivery: &mut Delivery,
         begin: &Begin,
     ) -> Result<JsonText, CoreError> {
-        if delivery.outcome.is_none() && begin.attempt.as_ref() == Some(&delivery.attempt) {
-            // The same attempt, whose answer was lost. One that may have followed another looks it up, which is never wrong.
-            let follows = delivery.attempts > 1 && delivery.recovery == Recovery::Lookup;
-            return go_on(delivery, if follows { "RECONCILE" } else { "SEND" });
-        }
         let left_ms = delivery
             .held_until_ms
             .saturating_sub(self.environment.now_ms);
         if left_ms > 0 {
+            let is_same = begin.attempt.as_ref() == Some(&delivery.attempt);
+            if is_same && delivery.outcome.is_none() {
+                // Its answer was lost. One that may have followed another looks it up, which is never wrong.
+                let follows = delivery.attempts > 1 && delivery.recovery == Recovery::Lookup;
+                return go_on(delivery, if follows { "RECONCILE" } else { "SEND" });
+            }
             return answer(&Begun {
                 delivery_id: &delivery.delivery_id,
                 disposition: "HELD",
@@ -126,6 +127,8 @@ impl<S: Store> Principal<'_, S> {
     ) -> Result<JsonText, CoreError> {
         delivery.state = State::Sending;
         delivery.attempt = self.new_attempt(begin);
+        // Counted whatever it is called: a name that is used twice must not hide what may have been sent.
+        delivery.attempts = delivery.attempts.saturating_add(1);
         delivery.outcome = None;
         delivery.holder.clone_from(&begin.holder);
         delivery.held_until_ms = self.hold_until_ms();

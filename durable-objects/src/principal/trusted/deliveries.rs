@@ -324,15 +324,15 @@ impl<S: Store> Principal<'_, S> {
         )
     }
 
-    /// Writes what changes of a delivery. `attempts` counts the attempts that had another name.
+    /// Writes what changes of a delivery.
     pub(super) fn store_delivery(
         &self,
         delivery: &Delivery,
         reason: Option<&str>,
     ) -> Result<(), StoreError> {
         self.store.execute(
-            "UPDATE deliveries SET attempts = attempts + (attempt <> ?2), state = ?3, attempt = ?2, outcome = ?4, \
-             holder = ?5, held_until_ms = ?6, updated_ms = max(updated_ms, ?7), provider_response_id = ?8, reason = ?9 \
+            "UPDATE deliveries SET attempts = ?10, state = ?3, attempt = ?2, outcome = ?4, holder = ?5, held_until_ms = ?6, \
+             updated_ms = max(updated_ms, ?7), provider_response_id = ?8, reason = ?9 \
              WHERE delivery_id = ?1",
             &[
                 (&delivery.delivery_id).into(),
@@ -344,6 +344,7 @@ impl<S: Store> Principal<'_, S> {
                 self.environment.now_ms.into(),
                 delivery.provider_response_id.as_ref().into(),
                 reason.into(),
+                delivery.attempts.into(),
             ],
         )
     }

@@ -105,6 +105,45 @@ fn an_attempt_that_was_told_to_look_up_is_told_so_again() {
 }
 
 #[test]
+fn an_attempt_that_took_too_long_counts_as_crashed_under_its_own_name_too() {
+    for (recovery, expected) in [
+        (Recovery::Idempotent, "SEND"),
+        (Recovery::Lookup, "RECONCILE"),
+        (Recovery::Ambiguous, "AMBIGUOUS"),
+    ] {
+        let (mut world, task_id) = with_task();
+        let named = Begin {
+            attempt: Some("a1".to_owned()),
+            ..reply(&task_id, recovery)
+        };
+        world.begin("ann", named.clone());
+        world.now_ms += HOLD_MS;
+        for _ in 0..2 {
+            assert_eq!(world.begin("ann", named.clone())["disposition"], expected);
+        }
+    }
+}
+
+#[test]
+fn a_name_that_is_used_for_a_second_attempt_still_looks_the_first_up() {
+    let (mut world, task_id) = with_task();
+    let named = Begin {
+        attempt: Some("a1".to_owned()),
+        ..reply(&task_id, Recovery::Lookup)
+    };
+    let first = world.begin("ann", named.clone());
+    world
+        .try_settle("ann", outcome(&first, Outcome::Indeterminate, None))
+        .unwrap();
+    for _ in 0..2 {
+        assert_eq!(
+            world.begin("ann", named.clone())["disposition"],
+            "RECONCILE"
+        );
+    }
+}
+
+#[test]
 fn a_crash_in_sending_is_sent_again_where_that_is_idempotent() {
     let (mut world, task_id) = with_task();
     let first = world.begin("ann", reply(&task_id, Recovery::Idempotent));
