@@ -19,6 +19,8 @@ pub const DEFAULT_PAGE_SIZE: u32 = 50;
 /// Largest page size of a list (§3.1.4).
 pub const MAX_PAGE_SIZE: u32 = 100;
 
+const MAX_PLACE: i64 = i64::MAX >> 10;
+
 const TENANT: Name = plain("tenant");
 const CONTEXT_ID: Name = named("contextId", "context_id");
 const STATUS: Name = plain("status");
@@ -255,6 +257,15 @@ fn as_count(text: &str) -> Option<u32> {
         return None;
     }
     text.parse::<i32>().ok()?.try_into().ok()
+}
+
+/// A place in a list, as an answer of ours gave it: decimal digits, and at most 2^53 - 1, which every JSON reader and the
+/// objects' storage keep exactly.
+pub(crate) fn as_place(text: &str) -> Option<i64> {
+    if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    text.parse().ok().filter(|place| *place <= MAX_PLACE)
 }
 
 /// The text that `application/x-www-form-urlencoded` encodes; `None` when it is malformed or not UTF-8.

@@ -153,6 +153,7 @@ test("an id in a path, and a query's parameters, are held to their patterns", as
     ["GET", "settlements", "source"],
     ["GET", "settlements?source=a2a", "source"],
     ["GET", "settlements?source=chat&after=-1", "after"],
+    ["GET", "settlements?source=chat&after=9007199254740992", "after"],
     ["GET", "settlements?source=chat&pageSize=101", "pageSize"],
     ["GET", "settlements?source=chat&source=mail", "source"],
   ]) {
@@ -167,6 +168,7 @@ test("an id in a path, and a query's parameters, are held to their patterns", as
     ["principal=alice&before=1", "before"],
     ["principal=alice&pageSize=0", "pageSize"],
     ["principal=alice&pageToken=x", "pageToken"],
+    ["principal=alice&pageToken=9223372036854775807", "pageToken"],
   ]) {
     assertError(await askForEvidence(agent, query), "INVALID_REQUEST", field);
   }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Caller;
 use super::form::{Form, IDENTIFIER, Rule, SOURCE, TIME};
 use crate::error::A2aError;
-use crate::query::Query;
+use crate::query::{Query, as_place};
 use crate::time;
 
 /// Most fields of a detail.
@@ -28,7 +28,7 @@ static KIND: Rule = Rule {
 };
 
 static PAGE_TOKEN: Rule = Rule {
-    accepts: |text| text.parse::<i64>().is_ok_and(|id| id > 0),
+    accepts: |text| as_place(text).is_some_and(|id| id > 0),
     says: "must be the nextPageToken of the page before",
 };
 
@@ -112,7 +112,7 @@ impl EvidenceQuery {
             from_ms: from.as_deref().and_then(time::parse),
             before_ms: before.as_deref().and_then(time::parse),
             page_size,
-            before_id: page_token.and_then(|token| token.parse().ok()),
+            before_id: page_token.as_deref().and_then(as_place),
         };
         Ok((principal, evidence))
     }

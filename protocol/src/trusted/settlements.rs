@@ -2,11 +2,11 @@
 
 use super::form::{Rule, SOURCE};
 use crate::error::A2aError;
-use crate::query::Query;
+use crate::query::{Query, as_place};
 
 static AFTER: Rule = Rule {
-    accepts: |text| text.parse::<i64>().is_ok_and(|after| after >= 0),
-    says: "must be an integer from 0",
+    accepts: |text| as_place(text).is_some(),
+    says: "must be an integer from 0 to 9007199254740991",
 };
 
 /// The parameters of `GET /trusted/v1/settlements`.
@@ -33,7 +33,7 @@ impl SettlementsQuery {
         query.close()?;
         Ok(SettlementsQuery {
             source,
-            after: after.and_then(|after| after.parse().ok()).unwrap_or(0),
+            after: after.as_deref().and_then(as_place).unwrap_or(0),
             page_size,
         })
     }

@@ -465,6 +465,29 @@ fn settlements_are_asked_for_by_source() {
     assert_eq!(named(SettlementsQuery::parse("source=")), ["source"]);
 }
 
+#[test]
+fn a_place_in_a_list_is_one_that_an_answer_can_have_given() {
+    let after = |text: &str| SettlementsQuery::parse(&format!("source=chat&after={text}"));
+    let token = |text: &str| EvidenceQuery::parse(&format!("principal=alice&pageToken={text}"));
+    let last = "9007199254740991";
+    assert_eq!(after(last).unwrap().after, 9_007_199_254_740_991);
+    assert_eq!(
+        token(last).unwrap().1.before_id,
+        Some(9_007_199_254_740_991)
+    );
+    for beyond in [
+        "9007199254740992",
+        "9223372036854775807",
+        "9223372036854775808",
+        "%2B5",
+        "-1",
+        "1e3",
+    ] {
+        assert_eq!(named(after(beyond)), ["after"], "{beyond}");
+        assert_eq!(named(token(beyond)), ["pageToken"], "{beyond}");
+    }
+}
+
 /// A body near the contract: each field is absent, right, or of some other shape.
 fn any_body() -> impl Strategy<Value = Value> {
     let value = prop_oneof![
