@@ -40,6 +40,10 @@ impl<S: Store> Principal<'_, S> {
         match self.awaiting(&task_id, ("", None), message) {
             Ok(task) => Ok(Some(task)),
             Err(CoreError::Refused(_)) => Ok(None),
+            // Of a task that can't be read any more nobody knows that it waits.
+            Err(CoreError::Store(StoreError::Corrupt { .. } | StoreError::Shape { .. })) => {
+                Ok(None)
+            }
             Err(error) => Err(error),
         }
     }

@@ -1,5 +1,6 @@
 //! A verified direct reply, and the six conditions of which each alone makes it a new task.
 
+use durable_objects::storage::Store;
 use protocol::trusted::activation::Activation;
 use protocol::trusted::delivery::{Outcome, Recovery};
 
@@ -64,6 +65,23 @@ fn a_redelivered_reply_returns_the_task_that_it_continued() {
     let again = world.accept("ann", reply_to("e2", "r1", "thread"));
     assert_eq!(again["disposition"], "duplicate");
     assert_eq!(again["taskId"], task_id.as_str());
+}
+
+#[test]
+fn a_reply_to_a_task_that_can_t_be_read_any_more_is_a_new_task() {
+    let mut world = World::of(&["ann"]);
+    let task_id = waiting(&mut world, false);
+    let context = world.get("ann", &task_id)["contextId"].clone();
+    world.principals["ann"]
+        .store
+        .execute(
+            "UPDATE tasks SET state = 99 WHERE task_id = ?1",
+            &[(&task_id).into()],
+        )
+        .unwrap();
+    let accepted = world.accept("ann", reply_to("e2", "r1", "thread"));
+    assert_eq!(accepted["disposition"], "created");
+    assert_eq!(accepted["contextId"], context);
 }
 
 #[test]
