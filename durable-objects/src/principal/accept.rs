@@ -95,6 +95,8 @@ impl<S: Store> Principal<'_, S> {
     ) -> Result<(), CoreError> {
         let activation_id = self.claim(command, None, Some(message), WakeState::Done)?;
         self.record(Kind::Accepted, None, activation_id, Some("message"))?;
+        // A principal that is only ever answered directly has no task that would see to it.
+        self.expect_retention(self.environment.now_ms.saturating_add(RETENTION_MS))?;
         Ok(())
     }
 

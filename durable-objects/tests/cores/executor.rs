@@ -5,7 +5,7 @@ use durable_objects::commands::principal::{
 };
 use durable_objects::environment::Environment;
 use durable_objects::error::CoreError;
-use durable_objects::principal::{self, Begun, EXECUTION_LIFE_MS, Executed};
+use durable_objects::principal::{self, Begun, EXECUTION_LIFE_MS, Executed, RETENTION_MS};
 use durable_objects::storage::Transactional;
 use protocol::executor::Line;
 use serde_json::{Value as Json, json};
@@ -135,6 +135,28 @@ fn a_simple_interaction_returns_a_direct_message_and_a_duplicate_its_prior_direc
         panic!("a conflict passed");
     };
     assert_eq!(refused.reason.as_str(), "DUPLICATE_MESSAGE_ID");
+}
+
+#[test]
+fn a_direct_message_goes_after_30_days_also_where_no_task_ever_was() {
+    let mut agent = Agent::new();
+    let line = json!({"message": {"parts": [{"text": "hi"}]}});
+    over(agent.first(&send("m1", "hello"), line).unwrap());
+    let due_ms = principal::next_due_ms(&agent.world.principals["ann"].store).unwrap();
+    assert_eq!(due_ms, Some(agent.world.now_ms + RETENTION_MS));
+    agent.world.now_ms += RETENTION_MS + 1;
+    let now_ms = agent.world.now_ms;
+    let ids = &mut agent.ids;
+    agent.world.principals["ann"]
+        .store
+        .transaction(|store| principal::compact(store, Environment { now_ms, ids }))
+        .unwrap();
+    assert_eq!(agent.world.count("ann", "contexts"), 0);
+    assert_eq!(agent.world.count("ann", "evidence"), 0);
+    assert!(matches!(
+        agent.begin(&send("m1", "hello")),
+        Ok(Begun::Ask(_))
+    ));
 }
 
 #[test]
