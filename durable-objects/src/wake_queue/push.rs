@@ -122,8 +122,10 @@ impl<S: Store> WakeQueue<'_, S> {
         activation_id: i64,
     ) -> Result<(), CoreError> {
         self.forget_push(principal, activation_id)?;
+        // One that was reserved before may be WOKEN to its principal, which has not parked it then: it stays, to be asked
+        // for under the same turn.
         self.store.execute(
-            "DELETE FROM wakes WHERE principal = ?1 AND activation_id = ?2",
+            "DELETE FROM wakes WHERE principal = ?1 AND activation_id = ?2 AND turn_id IS NULL",
             &[principal.into(), activation_id.into()],
         )?;
         Ok(())

@@ -79,3 +79,19 @@ fn a_push_that_fails_three_times_is_a_wake_that_failed_and_is_offered_at_the_nex
     world.pass(0);
     assert_eq!(world.try_take("s1").unwrap().unwrap().task_id, task_id);
 }
+
+#[test]
+fn a_wake_whose_grant_may_have_been_given_stays_takeable_when_its_pushes_fail() {
+    let mut world = pushing_world();
+    let task_id = world.submit("ann", "m1");
+    world.is_deaf = true;
+    // The principal grants the turn, and its answer is lost.
+    world.begin_take("resident", "s1");
+    world.deliver(0);
+    world.lose(0);
+    world.pass(600_000);
+    assert_eq!(world.evidence("ann", &task_id), ["ACCEPTED", "WOKEN"]);
+    let turn = world.try_take("s1").unwrap().expect("it waits");
+    assert_eq!((&turn.task_id, turn.delivery), (&task_id, 1));
+    world.tool(&turn, complete("done"));
+}
