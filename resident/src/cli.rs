@@ -136,6 +136,10 @@ pub struct Run {
     #[arg(long, env = "A2A_RESIDENT_TOKEN", hide_env_values = true)]
     pub token: String,
 
+    /// Turns at once: 1, by contract. A queue grants one turn at a time; for more, run one runner for each resident name
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=1))]
+    pub jobs: u8,
+
     /// Take one turn, then stop
     #[arg(long)]
     pub once: bool,

@@ -164,7 +164,7 @@ fn a_url_that_is_no_task_plane_ends_the_resident() {
 
 #[test]
 fn a_wrong_command_line_is_told_before_anything_is_sent() {
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 7] = [
         (
             &[
                 "run",
@@ -222,6 +222,20 @@ fn a_wrong_command_line_is_told_before_anything_is_sent() {
         (
             &["run", "--url", "http://127.0.0.1:1", "--token", "t"],
             "COMMAND",
+        ),
+        (
+            &[
+                "run",
+                "--url",
+                "http://127.0.0.1:1",
+                "--token",
+                "t",
+                "--jobs",
+                "2",
+                "--",
+                "true",
+            ],
+            "--jobs",
         ),
     ];
     for (arguments, wanted) in cases {
