@@ -63,6 +63,8 @@ CREATE TABLE deliveries (
 
 CREATE INDEX deliveries_by_task ON deliveries (task_id);
 
+CREATE INDEX deliveries_beyond_lookup ON deliveries (held_until_ms) WHERE state = 1 AND recovery = 3;
+
 -- Native tasks that were settled, in order, for their sources. due_ms is when the source is told again, and NULL once it
 -- has been, or where it asks by itself. principal is whose task it is, for whoever is told by an alarm.
 CREATE TABLE settlements (

@@ -316,38 +316,71 @@ impl Inner {
         }
     }
 
+    /// Does everything that is due. Each job stands alone: what one can't do keeps no other from being done, and the first
+    /// failure is what the alarm tries again for.
     async fn do_what_is_due(this: &Rc<Self>) -> Result<(), CoreError> {
         let now_ms = clock::now_ms();
-        for work in [principal::fail_overdue_executions, principal::compact] {
+        let mut outcome = Ok(());
+        let mut done = |job: Result<(), CoreError>| {
+            if outcome.is_ok() {
+                outcome = job;
+            }
+        };
+        done(Self::deliver_due(this));
+        for work in [
+            principal::fail_overdue_executions,
+            principal::fail_abandoned_deliveries,
+            principal::compact,
+        ] {
             let effects = this.database.transaction(|database| {
                 with_environment(|environment| work(database, environment))
-            })?;
-            // A fault is logged where it arises; what is committed stands.
-            drop(Self::carry_out(this, effects));
+            });
+            // A fault in carrying effects out is logged where it arises; what is committed stands.
+            done(effects.map(|effects| drop(Self::carry_out(this, effects))));
         }
+        done(Self::tell_due(this));
+        done(Self::follow_due(this));
+        done(this.sweep_due(now_ms));
+        done(
+            principal::next_due_ms(&this.database)
+                .and_then(|due_ms| match due_ms {
+                    Some(due_ms) => this.alarm.no_later_than(due_ms),
+                    None => Ok(()),
+                })
+                .map_err(CoreError::from),
+        );
+        outcome
+    }
+
+    fn deliver_due(this: &Rc<Self>) -> Result<(), CoreError> {
         let (due, effects) = this.database.transaction(|database| {
             with_environment(|environment| principal::due_notices(database, environment))
         })?;
         drop(Self::carry_out(this, effects));
-        let (settlements, sweep) = this.database.transaction(|database| {
-            Ok::<_, StoreError>((
-                principal::due_settlements(database, now_ms)?,
-                principal::take_timer(database, Timer::WatcherSweep, now_ms)?,
-            ))
-        })?;
-        if !settlements.is_empty() {
-            Self::tell_soon(this, settlements);
-        }
-        Self::follow_due(this)?;
-        if sweep {
-            this.sweep_watchers(now_ms)?;
-        }
         if !due.is_empty() {
             this.owed.borrow_mut().extend(due);
             Self::deliver_soon(this);
         }
-        if let Some(due_ms) = principal::next_due_ms(&this.database)? {
-            this.alarm.no_later_than(due_ms)?;
+        Ok(())
+    }
+
+    fn tell_due(this: &Rc<Self>) -> Result<(), CoreError> {
+        let (due, effects) = this.database.transaction(|database| {
+            with_environment(|environment| principal::due_settlements(database, environment))
+        })?;
+        drop(Self::carry_out(this, effects));
+        if !due.is_empty() {
+            Self::tell_soon(this, due);
+        }
+        Ok(())
+    }
+
+    fn sweep_due(&self, now_ms: i64) -> Result<(), CoreError> {
+        let is_due = self
+            .database
+            .transaction(|database| principal::take_timer(database, Timer::WatcherSweep, now_ms))?;
+        if is_due {
+            self.sweep_watchers(now_ms)?;
         }
         Ok(())
     }

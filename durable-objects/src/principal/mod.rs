@@ -302,11 +302,28 @@ pub fn notices_answered<'a, S: Store>(
 ///
 /// # Errors
 /// A fault of the store.
-pub fn due_settlements<S: Store>(
-    store: &S,
-    now_ms: i64,
-) -> Result<Vec<OwedSettlement>, StoreError> {
-    settlements::due(store, now_ms)
+pub fn due_settlements<'a, S: Store>(
+    store: &'a S,
+    environment: Environment<'a>,
+) -> Result<(Vec<OwedSettlement>, Effects), CoreError> {
+    run(store, environment, ("", ""), Principal::due_settlements)
+}
+
+/// Gives up what a crash left in sending and nobody can look up (seed *fails closed as ambiguous*).
+///
+/// # Errors
+/// A fault of the store.
+pub fn fail_abandoned_deliveries<'a, S: Store>(
+    store: &'a S,
+    environment: Environment<'a>,
+) -> Result<Effects, CoreError> {
+    run(
+        store,
+        environment,
+        ("", ""),
+        Principal::fail_abandoned_deliveries,
+    )
+    .map(|((), effects)| effects)
 }
 
 /// A source has taken a settlement, or this deployment can't tell it: it asks by itself.
@@ -378,6 +395,7 @@ pub fn next_due_ms<S: Store>(store: &S) -> Result<Option<i64>, StoreError> {
             "(SELECT min(due_ms) FROM outbox)",
             "(SELECT min(due_ms) FROM settlements WHERE due_ms IS NOT NULL)",
             "(SELECT retention_ms FROM task_counts)",
+            "(SELECT min(held_until_ms) FROM deliveries WHERE state = 1 AND recovery = 3)",
             "(SELECT min(due_ms) FROM timers)",
             "(SELECT min(deadline_ms) FROM executions)",
             "(SELECT min(due_ms) FROM remote_calls WHERE due_ms IS NOT NULL)",

@@ -1,7 +1,7 @@
 //! What is past its time goes, in batches, when the alarm says so (seed *Operational records are compacted*).
 //!
 //! A terminal task goes with its claims, origin, anchors, deliveries, settlements and old evidence, 30 days after its last
-//! change; a delivery that is still sending keeps its task. A conversation goes 30 days after its last event, once no
+//! change; a delivery that is still sending, or younger, keeps its task. A conversation goes 30 days after its last event, once no
 //! task is in it. Whatever belongs to a task that is not terminal stays, however old it is.
 
 use super::Principal;
@@ -14,6 +14,9 @@ pub const RETENTION_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
 
 /// The shortest pause between two looks, in milliseconds.
 const MIN_PAUSE_MS: i64 = 60 * 60 * 1_000;
+
+/// The pause where something past its time can't go yet, in milliseconds.
+const HELD_PAUSE_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// Tasks that one transaction removes.
 const MAX_TASKS: i64 = 50;
@@ -52,7 +55,12 @@ impl<S: Store> Principal<'_, S> {
         let mut is_whole = self.remove_tasks(cutoff_ms)?;
         is_whole &= self.remove_direct_answers(cutoff_ms)?;
         is_whole &= self.remove_contexts(cutoff_ms)?;
-        let (cursor, oldest_ms) = self.remove_evidence(row.integer()?, cutoff_ms)?;
+        let began_at = row.integer()?;
+        let (cursor, mut oldest_ms) = self.remove_evidence(began_at, cutoff_ms)?;
+        if began_at != 0 {
+            // What earlier batches of this look have seen is not remembered: it may be past its time tomorrow.
+            oldest_ms = Some(cutoff_ms.saturating_add(HELD_PAUSE_MS));
+        }
         is_whole &= cursor == 0;
         let next_ms = if is_whole {
             self.next_look_ms(oldest_ms)?
@@ -75,7 +83,7 @@ impl<S: Store> Principal<'_, S> {
         for state in TERMINAL {
             let rows = self.store.query(
                 "SELECT task_id, context_id FROM tasks WHERE state = ?1 AND status_ms < ?2 AND NOT EXISTS \
-                 (SELECT 1 FROM deliveries WHERE deliveries.task_id = tasks.task_id AND deliveries.state = 1) \
+                 (SELECT 1 FROM deliveries WHERE deliveries.task_id = tasks.task_id AND (deliveries.state = 1 OR updated_ms >= ?2)) \
                  ORDER BY status_ms, task_id LIMIT ?3",
                 &[state.into(), cutoff_ms.into(), left.into()],
             )?;
@@ -226,14 +234,17 @@ impl<S: Store> Principal<'_, S> {
             ],
             &[oldest_evidence_ms.into(), self.environment.now_ms.into()],
         )?;
-        let pause_ends_ms = self.environment.now_ms.saturating_add(MIN_PAUSE_MS);
+        let now_ms = self.environment.now_ms;
         Ok(oldest_ms
             // One more, since what is exactly 30 days old is still kept.
-            .map(|at_ms| {
-                at_ms
-                    .saturating_add(RETENTION_MS)
-                    .saturating_add(1)
-                    .max(pause_ends_ms)
+            .map(|at_ms| at_ms.saturating_add(RETENTION_MS).saturating_add(1))
+            .map(|due_ms| {
+                let pause_ms = if due_ms <= now_ms {
+                    HELD_PAUSE_MS
+                } else {
+                    MIN_PAUSE_MS
+                };
+                due_ms.max(now_ms.saturating_add(pause_ms))
             }))
     }
 }

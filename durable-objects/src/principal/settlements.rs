@@ -7,10 +7,11 @@ use a2a::TaskState;
 use protocol::{state, time};
 use serde::Serialize;
 
+use super::evidence::Kind;
 use super::task::Task;
 use super::{Principal, accept};
 use crate::commands::JsonText;
-use crate::effects::OwedSettlement;
+use crate::effects::{LogEvent, OwedSettlement};
 use crate::error::CoreError;
 use crate::storage::{Row, Store, StoreError};
 
@@ -91,45 +92,61 @@ impl<S: Store> Principal<'_, S> {
     ) -> Result<JsonText, CoreError> {
         let rows = self.store.query(
             &format!(
-                "SELECT {COLUMNS} FROM settlements JOIN tasks ON tasks.task_id = settlements.task_id \
+                "SELECT settlement_id, {COLUMNS} FROM settlements LEFT JOIN tasks ON tasks.task_id = settlements.task_id \
                  WHERE settlements.source = ?1 AND settlement_id > ?2 ORDER BY settlement_id LIMIT ?3"
             ),
             &[source.into(), after.into(), page_size.into()],
         )?;
-        let settlements = rows.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
-        let next = settlements
-            .last()
-            .map_or(after, |settlement| settlement.settlement_id);
+        let (mut settlements, mut next) = (Vec::with_capacity(rows.len()), after);
+        for mut row in rows {
+            next = row.integer()?;
+            // One that can't be read is stepped over: it holds up no other.
+            settlements.extend(read(row).ok());
+        }
         let page = serde_json::to_string(&Page { settlements, next })
             .map_err(|_| StoreError::Corrupt { what: "reply" })?;
         Ok(JsonText::from_text(page))
     }
-}
 
-/// The settlements that are due to be told again, oldest first. Each is postponed, for the case that its source does not
-/// take it now either.
-pub(super) fn due<S: Store>(store: &S, now_ms: i64) -> Result<Vec<OwedSettlement>, StoreError> {
-    let rows = store.query(
-        &format!(
-            "SELECT attempts, {COLUMNS} FROM settlements JOIN tasks ON tasks.task_id = settlements.task_id \
-             WHERE due_ms <= ?1 ORDER BY due_ms LIMIT ?2"
-        ),
-        &[now_ms.into(), MAX_BATCH.into()],
-    )?;
-    let mut due = Vec::with_capacity(rows.len());
-    for mut row in rows {
-        let attempts = row.integer()?;
-        let owed = read(row)?;
-        let shift = u32::try_from(attempts.clamp(0, 9)).unwrap_or(9);
-        let pause_ms = RETRY_MS.saturating_mul(1_i64 << shift).min(MAX_RETRY_MS);
-        let again_ms = (attempts < MAX_ATTEMPTS).then(|| now_ms.saturating_add(pause_ms));
-        store.execute(
-            "UPDATE settlements SET due_ms = ?2, attempts = attempts + 1 WHERE settlement_id = ?1",
-            &[owed.settlement_id.into(), again_ms.into()],
+    /// The settlements that are due to be told again, oldest first. Each is postponed, for the case that its source does
+    /// not take it now either. One that can't be read any more is set aside, so that it holds up no other.
+    pub(super) fn due_settlements(&mut self) -> Result<Vec<OwedSettlement>, CoreError> {
+        let now_ms = self.environment.now_ms;
+        let rows = self.store.query(
+            &format!(
+                "SELECT settlement_id, attempts, {COLUMNS} FROM settlements \
+                 LEFT JOIN tasks ON tasks.task_id = settlements.task_id \
+                 WHERE due_ms <= ?1 ORDER BY due_ms LIMIT ?2"
+            ),
+            &[now_ms.into(), MAX_BATCH.into()],
         )?;
-        due.push(owed);
+        let mut due = Vec::with_capacity(rows.len());
+        for mut row in rows {
+            let (settlement_id, attempts) = (row.integer()?, row.integer()?);
+            let Ok(owed) = read(row) else {
+                told(self.store, settlement_id)?;
+                self.record_about(
+                    Kind::Quarantined,
+                    None,
+                    None,
+                    Some("a settlement can't be read"),
+                )?;
+                self.effects.log.push(
+                    LogEvent::new("settlement_quarantined").with("settlement_id", settlement_id),
+                );
+                continue;
+            };
+            let shift = u32::try_from(attempts.clamp(0, 9)).unwrap_or(9);
+            let pause_ms = RETRY_MS.saturating_mul(1_i64 << shift).min(MAX_RETRY_MS);
+            let again_ms = (attempts < MAX_ATTEMPTS).then(|| now_ms.saturating_add(pause_ms));
+            self.store.execute(
+                "UPDATE settlements SET due_ms = ?2, attempts = attempts + 1 WHERE settlement_id = ?1",
+                &[settlement_id.into(), again_ms.into()],
+            )?;
+            due.push(owed);
+        }
+        Ok(due)
     }
-    Ok(due)
 }
 
 /// The source has taken a settlement, or can't be told.

@@ -50,13 +50,10 @@ impl<S: Store> Principal<'_, S> {
             if prior.digest != digest {
                 return Err(conflict(&activation.dedupe_key).into());
             }
-            let task = prior
-                .task_id
-                .map(|task_id| Task::find(self.store, &task_id))
-                .transpose()?
-                .flatten()
-                .ok_or(StoreError::Corrupt { what: "claim" })?;
-            return accepted(prior.activation_id, &task, "duplicate");
+            // The task is not read: also of one that can't be, a redelivery is acknowledged.
+            let task_id = prior.task_id.ok_or(StoreError::Corrupt { what: "claim" })?;
+            let context_id = self.context_of(&task_id)?.unwrap_or_default();
+            return accepted(prior.activation_id, &task_id, &context_id, "duplicate");
         }
         let message = message(activation);
         let (task, disposition, note) = match self.target(activation, &message)? {
@@ -89,7 +86,12 @@ impl<S: Store> Principal<'_, S> {
             Some(detail),
         )?;
         self.owe_wake(&task)?;
-        accepted(task.activation_id, &task, disposition)
+        accepted(
+            task.activation_id,
+            &task.task_id,
+            &task.context_id,
+            disposition,
+        )
     }
 
     fn target(&mut self, activation: &Activation, message: &str) -> Result<Target, CoreError> {
@@ -134,6 +136,17 @@ impl<S: Store> Principal<'_, S> {
             .text()
     }
 
+    /// The context of a task, read alone.
+    fn context_of(&self, task_id: &str) -> Result<Option<String>, StoreError> {
+        self.store
+            .first(
+                "SELECT context_id FROM tasks WHERE task_id = ?1",
+                &[task_id.into()],
+            )?
+            .map(|mut row| row.text())
+            .transpose()
+    }
+
     /// A context that the caller named must be the principal's.
     fn join_context(&mut self, context_id: &str) -> Result<String, CoreError> {
         if !self.owns_context(context_id)? {
@@ -169,13 +182,14 @@ impl<S: Store> Principal<'_, S> {
 
 fn accepted(
     activation_id: i64,
-    task: &Task,
+    task_id: &str,
+    context_id: &str,
     disposition: &'static str,
 ) -> Result<JsonText, CoreError> {
     answer(&Acceptance {
         activation_id: activation_id.to_string(),
-        task_id: &task.task_id,
-        context_id: &task.context_id,
+        task_id,
+        context_id,
         disposition,
     })
 }

@@ -52,6 +52,7 @@ impl<S: Store> Principal<'_, S> {
                 provider_response_id: None,
             };
             self.insert_delivery(&delivery, begin)?;
+            self.watch_over(&delivery);
             return go_on(&delivery, "SEND");
         };
         if delivery.payload_digest != begin.payload_digest {
@@ -114,6 +115,13 @@ impl<S: Store> Principal<'_, S> {
         }
     }
 
+    /// What nobody can look up is given up when its attempt falls silent, whoever asks.
+    fn watch_over(&mut self, delivery: &Delivery) {
+        if delivery.recovery == Recovery::Ambiguous {
+            self.effects.wake_at(delivery.held_until_ms);
+        }
+    }
+
     fn new_attempt(&mut self, begin: &Begin) -> String {
         let named = begin.attempt.clone();
         named.unwrap_or_else(|| self.environment.ids.id())
@@ -133,6 +141,7 @@ impl<S: Store> Principal<'_, S> {
         delivery.holder.clone_from(&begin.holder);
         delivery.held_until_ms = self.hold_until_ms();
         self.store_delivery(delivery, None)?;
+        self.watch_over(delivery);
         go_on(delivery, disposition)
     }
 }

@@ -21,6 +21,9 @@ use crate::storage::{Store, StoreError};
 /// How long an attempt may take before it counts as crashed, in milliseconds.
 pub const HOLD_MS: i64 = 60_000;
 
+/// Deliveries that one transaction gives up.
+const MAX_ABANDONED: i64 = 50;
+
 /// How far a delivery has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
@@ -120,7 +123,12 @@ impl<S: Store> Principal<'_, S> {
             return Err(not_held("another attempt has taken over").into());
         }
         let response_id = settle.provider_response_id.as_deref();
-        if delivery.state != State::Sending || delivery.outcome.is_some() {
+        // Given up before its attempt had said anything: what it knows for certain is better than that.
+        let is_late_truth = delivery.state == State::Ambiguous
+            && delivery.outcome.is_none()
+            && matches!(settle.outcome, Outcome::Delivered | Outcome::Refused);
+        let is_open = delivery.state == State::Sending && delivery.outcome.is_none();
+        if !is_open && !is_late_truth {
             let again = delivery.outcome == outcome_code(settle.outcome)
                 && delivery.outcome.is_some()
                 && delivery.provider_response_id.as_deref() == response_id;
@@ -246,6 +254,20 @@ impl<S: Store> Principal<'_, S> {
                 .with("task_id", &delivery.task_id)
                 .with("delivery_id", &delivery.delivery_id),
         );
+        Ok(())
+    }
+
+    /// Gives up the deliveries whose attempt fell silent and whose outcome nobody can find out, a batch at a time.
+    pub(in crate::principal) fn fail_abandoned_deliveries(&mut self) -> Result<(), CoreError> {
+        let rows = self.store.query(
+            "SELECT delivery_id FROM deliveries WHERE state = 1 AND recovery = 3 AND held_until_ms <= ?1 \
+             ORDER BY held_until_ms LIMIT ?2",
+            &[self.environment.now_ms.into(), MAX_ABANDONED.into()],
+        )?;
+        for mut row in rows {
+            let mut delivery = self.known_delivery(&row.text()?)?;
+            self.ambiguous(&mut delivery, "a crash left it in sending")?;
+        }
         Ok(())
     }
 

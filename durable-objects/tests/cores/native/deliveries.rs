@@ -337,3 +337,25 @@ fn a_delivery_of_another_principal_and_an_unknown_one_are_not_found_alike() {
     );
     assert_eq!(begun.unwrap_err().reason(), "TASK_NOT_FOUND");
 }
+
+#[test]
+fn an_attempt_that_falls_silent_is_given_up_with_unhealthy_evidence_though_nobody_asks_again() {
+    let (mut world, task_id) = with_task();
+    let begun = world.begin("ann", reply(&task_id, Recovery::Ambiguous));
+    for recovery in [Recovery::Idempotent, Recovery::Lookup] {
+        let other = Begin {
+            operation_id: format!("{recovery:?}"),
+            ..reply(&task_id, recovery)
+        };
+        world.begin("ann", other);
+    }
+    world.pass(HOLD_MS - 1_000);
+    assert_eq!(world.evidence("ann", &task_id), ["ACCEPTED"]);
+    world.pass(2_000);
+    assert_eq!(world.evidence("ann", &task_id), ["ACCEPTED", "UNHEALTHY"]);
+    // What it comes to know for certain after all is taken, once.
+    let late = outcome(&begun, Outcome::Delivered, Some("r1"));
+    assert_eq!(world.try_settle("ann", late).unwrap()["state"], "DELIVERED");
+    let other = world.try_settle("ann", outcome(&begun, Outcome::Refused, None));
+    assert_eq!(other.unwrap_err().reason(), "DELIVERY_SETTLED");
+}

@@ -141,7 +141,7 @@ fn a_sending_delivery_is_never_pruned_and_keeps_its_task() {
     world
         .try_settle("ann", outcome(&again, Outcome::Delivered, None))
         .unwrap();
-    pass(&mut world, HOLD_MS + 2 * 24 * HOUR_MS);
+    pass(&mut world, HOLD_MS + RETENTION_MS + 2 * 24 * HOUR_MS);
     assert_eq!(world.count("ann", "deliveries"), 0);
     assert_eq!(world.count("ann", "tasks"), 0);
 }
@@ -219,4 +219,34 @@ fn looking_for_what_is_past_its_time_scans_no_table() {
         assert!(plan.contains("SEARCH"), "{sql}: {plan}");
         assert!(!plan.contains("TEMP B-TREE"), "{sql}: {plan}");
     }
+}
+
+#[test]
+fn a_delivery_is_kept_for_30_days_of_its_own() {
+    let mut world = World::of(&["ann"]);
+    let task_id = settled(&mut world, "e1");
+    pass(&mut world, RETENTION_MS - HOUR_MS);
+    let begun = world.begin("ann", reply(&task_id, Recovery::Ambiguous));
+    world
+        .try_settle("ann", outcome(&begun, Outcome::Indeterminate, None))
+        .unwrap();
+    pass(&mut world, RETENTION_MS - HOUR_MS);
+    assert_eq!(world.count("ann", "deliveries"), 1);
+    pass(&mut world, 48 * HOUR_MS);
+    assert_eq!(world.count("ann", "deliveries"), 0);
+    assert_eq!(world.count("ann", "tasks"), 0);
+}
+
+#[test]
+fn what_keeps_a_task_beyond_its_time_wakes_the_object_once_a_day() {
+    let mut world = World::of(&["ann"]);
+    let task_id = settled(&mut world, "e1");
+    world.begin("ann", reply(&task_id, Recovery::Lookup));
+    pass(&mut world, RETENTION_MS + 2 * HOUR_MS);
+    let (_, at_ms) = world.next_alarm().expect("an alarm");
+    assert!(
+        at_ms - world.now_ms > 11 * HOUR_MS,
+        "{}",
+        at_ms - world.now_ms
+    );
 }

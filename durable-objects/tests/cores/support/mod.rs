@@ -468,7 +468,20 @@ impl World {
                     .store
                     .transaction(|store| principal::due_notices(store, Environment { now_ms, ids }))
                     .unwrap();
-                let settlements = principal::due_settlements(&object.store, now_ms).unwrap();
+                let ids = &mut self.ids;
+                object
+                    .store
+                    .transaction(|store| {
+                        principal::fail_abandoned_deliveries(store, Environment { now_ms, ids })
+                    })
+                    .unwrap();
+                let ids = &mut self.ids;
+                let (settlements, _) = object
+                    .store
+                    .transaction(|store| {
+                        principal::due_settlements(store, Environment { now_ms, ids })
+                    })
+                    .unwrap();
                 self.settled.extend(settlements);
                 object.alarm_ms = principal::next_due_ms(&object.store).unwrap();
                 if std::mem::take(&mut self.dies_after_commit) {
