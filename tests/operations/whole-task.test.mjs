@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { Deployment } from "../support/deployment.mjs";
 import { COUNTING } from "./counting-entry.mjs";
 
-const MOST = { calls: 14, transactions: 15, statements: 75, read: 100, written: 48 };
+const MOST = { calls: 14, transactions: 15, statements: 76, read: 100, written: 48 };
 
 test("a task that is sent, taken, read, completed and ended costs no more than it needs", async (t) => {
   const agent = await Deployment.start({ entry: COUNTING });
