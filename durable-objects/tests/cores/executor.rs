@@ -296,6 +296,25 @@ fn an_executor_is_shown_the_task_that_a_message_continues_and_fails_without_a_tr
 }
 
 #[test]
+fn a_question_whose_schema_is_none_of_ours_is_a_plain_one_and_any_answer_is_taken() {
+    let nested = json!({"type": "object", "properties": {"a": {"type": "object"}}});
+    for schema in [nested, json!("no schema"), json!(null)] {
+        let mut agent = Agent::new();
+        let asked = json!({"task": {"status": {
+            "state": "TASK_STATE_INPUT_REQUIRED",
+            "message": {"parts": [{"text": "which?"}, {"data": {"requestedSchema": schema}}]},
+        }}});
+        let waiting = task(over(agent.first(&send("m1", "hello"), asked).unwrap()));
+        let mut answer = send("m2", "this one");
+        answer.task_id = waiting["id"].as_str().map(str::to_owned);
+        assert!(matches!(agent.begin(&answer), Ok(Begun::Ask(_))));
+        let done = json!({"task": {"status": {"state": "TASK_STATE_COMPLETED"}}});
+        let done = task(over(agent.first(&answer, done).unwrap()));
+        assert_eq!(done["status"]["state"], "TASK_STATE_COMPLETED");
+    }
+}
+
+#[test]
 fn a_line_that_can_not_be_first_stores_nothing() {
     let mut agent = Agent::new();
     let line = json!({"statusUpdate": {"status": {"state": "TASK_STATE_WORKING"}}});
