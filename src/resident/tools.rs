@@ -19,6 +19,10 @@ use crate::router::{Caller, Exchange};
 /// The longest response or value, in bytes: what one artifact may hold.
 const MAX_ARTIFACT_BYTES: usize = 1024 * 1024;
 
+/// The longest value of an output, in bytes of its JSON: its artifact holds it twice, as the part and in the metadata, with
+/// its name and type, which take less than the kibibyte that is left for them.
+const MAX_OUTPUT_BYTES: usize = MAX_ARTIFACT_BYTES / 2 - 512;
+
 /// The longest question or reason, in bytes.
 const MAX_QUESTION_BYTES: usize = 64 * 1024;
 
@@ -161,7 +165,7 @@ async fn complete(body: &mut Body, config: &Config) -> Result<Tool, A2aError> {
         response: if parts.is_empty() {
             None
         } else {
-            Some(raw(&Value::Array(parts), "response")?)
+            Some(raw(&Value::Array(parts), "response", MAX_ARTIFACT_BYTES)?)
         },
         outputs,
     })
@@ -179,7 +183,7 @@ fn append_response(body: &mut Body) -> Result<Tool, A2aError> {
         return Err(A2aError::field("text", "is required, or parts"));
     }
     Ok(Tool::AppendResponse {
-        parts: raw(&Value::Array(parts), "parts")?,
+        parts: raw(&Value::Array(parts), "parts", MAX_ARTIFACT_BYTES)?,
         append: body.flag("append")?,
         last: body.flag("lastChunk")?,
     })
@@ -217,7 +221,7 @@ fn output(
     Ok(Output {
         name,
         kind: kind.to_owned(),
-        value: raw(&value, &format!("{path}value"))?,
+        value: raw(&value, &format!("{path}value"), MAX_OUTPUT_BYTES)?,
     })
 }
 
@@ -231,7 +235,11 @@ fn require_input(body: &mut Body) -> Result<Tool, A2aError> {
         Some(schema) => {
             let schema =
                 RequestedSchema::parse(&schema, "requestedSchema").map_err(A2aError::invalid)?;
-            Some(raw(schema.as_value(), "requestedSchema")?)
+            Some(raw(
+                schema.as_value(),
+                "requestedSchema",
+                MAX_ARTIFACT_BYTES,
+            )?)
         }
     };
     Ok(Tool::RequireInput {
@@ -241,11 +249,11 @@ fn require_input(body: &mut Body) -> Result<Tool, A2aError> {
     })
 }
 
-/// Validated JSON as it travels on.
-fn raw(value: &Value, field: &str) -> Result<JsonText, A2aError> {
+/// Validated JSON as it travels on, of at most `max_bytes`.
+fn raw(value: &Value, field: &str, max_bytes: usize) -> Result<JsonText, A2aError> {
     let json = value.to_string();
-    if json.len() > MAX_ARTIFACT_BYTES {
-        return Err(A2aError::too_large(field, MAX_ARTIFACT_BYTES));
+    if json.len() > max_bytes {
+        return Err(A2aError::too_large(field, max_bytes));
     }
     Ok(JsonText::from_text(json))
 }

@@ -64,9 +64,13 @@ test("an artifact over its cap is refused, records nothing, and the task goes on
   const turn = await resident.turn();
   // An output stands in its artifact twice: as the part, and with its type in the metadata.
   const value = { text: "x".repeat(600 * 1024) };
-  assertError(await turn.tool("a2a_record_output", { output: "report", value }), "PAYLOAD_TOO_LARGE");
+  assertError(await turn.tool("a2a_record_output", { output: "report", value }), "PAYLOAD_TOO_LARGE", "value");
   const outputs = [{ output: "report", value }];
-  assertError(await turn.tool("a2a_complete_task", { response: "done", outputs }), "PAYLOAD_TOO_LARGE");
+  assertError(
+    await turn.tool("a2a_complete_task", { response: "done", outputs }),
+    "PAYLOAD_TOO_LARGE",
+    "outputs[0].value",
+  );
   const task = await alice.task(id);
   assert.equal(task.status.state, "TASK_STATE_WORKING");
   assert.equal(task.artifacts, undefined);
