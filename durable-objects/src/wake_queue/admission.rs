@@ -1,5 +1,6 @@
 //! Taking wakes in, within the bound, each activation once.
 
+use super::turn::Phase;
 use super::{WAKE_BELL, WakeQueue, turn_bell};
 use crate::commands::wake_queue::{Admission, Notice};
 use crate::effects::LogEvent;
@@ -90,7 +91,8 @@ impl<S: Store> WakeQueue<'_, S> {
         Ok(Admission::Admitted)
     }
 
-    /// Takes a canceled activation out, pending or under a turn. Tells whether it was pending.
+    /// Takes a canceled activation out, pending or under a turn. Tells whether the depth is another than was logged last:
+    /// what is reserved is off the queue already, and that is logged with its grant.
     fn withdraw(
         &mut self,
         principal: &str,
@@ -106,17 +108,19 @@ impl<S: Store> WakeQueue<'_, S> {
             .is_some();
         // The principal fenced the turn off when it canceled the task, so the turn is over as soon as this is known.
         let turn = self.store.first(
-            "DELETE FROM turn WHERE principal = ?1 AND task_id = ?2 RETURNING turn_id",
+            "DELETE FROM turn WHERE principal = ?1 AND task_id = ?2 RETURNING turn_id, phase",
             &[principal.into(), task_id.into()],
         )?;
+        let mut was_reserved = false;
         if let Some(mut row) = turn {
             let turn_id = row.text()?;
+            was_reserved = row.integer()? == Phase::Reserved.code();
             self.remember_end(&turn_id, "canceled")?;
             self.log_turn("turn_canceled", &turn_id, task_id);
             self.effects.rings.push(turn_bell(&turn_id));
             self.effects.rings.push(WAKE_BELL.to_owned());
         }
-        Ok(was_pending)
+        Ok(was_pending || was_reserved)
     }
 
     /// Puts a wake back at the end of the queue. It had its place before, so the bound does not apply. `turn_id` is the
@@ -183,7 +187,7 @@ impl<S: Store> WakeQueue<'_, S> {
     }
 
     /// How many wakes wait, those that pause among them.
-    fn pending(&self) -> Result<i64, StoreError> {
+    pub(super) fn pending(&self) -> Result<i64, StoreError> {
         let mut row = self
             .store
             .first("SELECT count(*) FROM wakes", &[])?

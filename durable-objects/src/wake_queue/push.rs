@@ -124,10 +124,14 @@ impl<S: Store> WakeQueue<'_, S> {
         self.forget_push(principal, activation_id)?;
         // One that was reserved before may be WOKEN to its principal, which has not parked it then: it stays, to be asked
         // for under the same turn.
-        self.store.execute(
-            "DELETE FROM wakes WHERE principal = ?1 AND activation_id = ?2 AND turn_id IS NULL",
+        let removed = self.store.first(
+            "DELETE FROM wakes WHERE principal = ?1 AND activation_id = ?2 AND turn_id IS NULL RETURNING wake_id",
             &[principal.into(), activation_id.into()],
         )?;
+        if removed.is_some() {
+            let pending = self.pending()?;
+            self.log_depth(pending);
+        }
         Ok(())
     }
 

@@ -184,8 +184,8 @@ impl<S: Store> WakeQueue<'_, S> {
                         (&hash_of(&token)?).into(),
                     ],
                 )?;
-                let depth = self.look()?.depth;
-                self.log_depth(depth);
+                let pending = self.pending()?;
+                self.log_depth(pending);
                 self.effects.log.push(
                     LogEvent::new("turn_granted")
                         .with("resident", self.resident)
@@ -204,6 +204,8 @@ impl<S: Store> WakeQueue<'_, S> {
             }
             GrantReply::Stale => {
                 self.store.execute("DELETE FROM turn", &[])?;
+                let pending = self.pending()?;
+                self.log_depth(pending);
                 self.reserve(session, turn.lease_ms)
             }
         }

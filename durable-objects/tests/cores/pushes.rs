@@ -73,6 +73,7 @@ fn a_push_that_fails_three_times_is_a_wake_that_failed_and_is_offered_at_the_nex
         .unwrap();
     assert_eq!(world.evidence("ann", &task_id), ["ACCEPTED", "WAKE_FAILED"]);
     assert_eq!(world.queues["resident"].pending(), 0);
+    assert_eq!(world.queues["resident"].logged_depth.as_deref(), Some("0"));
     assert!(due(&mut world).is_none());
     // The resident comes by itself: it is offered what failed.
     assert!(world.try_take("s1").unwrap().is_none());

@@ -1,5 +1,7 @@
 //! At most 128 wakes wait behind the turn.
 
+use durable_objects::commands::wake_queue::{Notice, Notify};
+
 use crate::support::World;
 use crate::support::ask::complete;
 use crate::support::network::Message;
@@ -83,4 +85,43 @@ fn a_wake_that_is_notified_twice_waits_once() {
     world.repeat(0);
     world.settle();
     assert_eq!(world.queues["resident"].pending(), 1);
+}
+
+#[test]
+fn a_wake_that_turns_out_to_be_stale_leaves_the_depth_in_the_log() {
+    let mut world = World::of(&["ann"]);
+    let wake = Notice::Wake {
+        principal: "ann".to_owned(),
+        activation_id: 99,
+        task_id: "gone".to_owned(),
+    };
+    let notify = Notify {
+        resident: "resident".to_owned(),
+        notices: vec![wake],
+    };
+    world
+        .queue("resident", |queue| queue.notify(&notify))
+        .unwrap();
+    let logged = |world: &World| world.queues["resident"].logged_depth.clone();
+    assert_eq!(logged(&world).as_deref(), Some("1"));
+    assert!(world.try_take("s1").unwrap().is_none());
+    assert_eq!(world.queues["resident"].pending(), 0);
+    assert_eq!(logged(&world).as_deref(), Some("0"));
+}
+
+#[test]
+fn a_wake_that_is_withdrawn_while_its_turn_is_asked_for_leaves_the_depth_in_the_log() {
+    let mut world = World::of(&["ann"]);
+    world.try_take("s1").unwrap();
+    let task_id = world.submit("ann", "m1");
+    world.begin_take("resident", "s1");
+    world.try_cancel("ann", &task_id).unwrap();
+    // The withdrawal is heard before the principal is.
+    world.deliver(1);
+    world.settle();
+    let queue = &world.queues["resident"];
+    assert_eq!(
+        (queue.pending(), queue.logged_depth.as_deref()),
+        (0, Some("0"))
+    );
 }

@@ -291,6 +291,15 @@ impl World {
             return Err(Failure::Lost);
         }
         object.rings.extend(effects.rings);
+        for event in effects.log {
+            if event.event == "wake_queue_depth" {
+                let depth = event
+                    .fields
+                    .into_iter()
+                    .find(|(name, _)| *name == "pending");
+                object.logged_depth = depth.map(|(_, depth)| depth);
+            }
+        }
         Ok(answer)
     }
 

@@ -59,6 +59,8 @@ pub struct QueueObject {
     /// Counts resets.
     pub life: u32,
     pub rings: Vec<String>,
+    /// The depth that the log told last.
+    pub logged_depth: Option<String>,
 }
 
 impl QueueObject {
@@ -70,6 +72,7 @@ impl QueueObject {
             alarm_ms: None,
             life: 0,
             rings: Vec::new(),
+            logged_depth: None,
         }
     }
 
