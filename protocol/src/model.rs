@@ -6,6 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::mcp::{TURN_INSTRUCTIONS, tools};
+use crate::untrusted;
 
 /// The most answers asked for in one turn.
 pub const MAX_STEPS: usize = 12;
@@ -18,6 +19,12 @@ pub const MAX_TURN_TOKENS: u64 = 64 * 1024;
 
 /// The largest answer read, in bytes.
 pub const MAX_ANSWER_BYTES: u32 = 2 * 1024 * 1024;
+
+/// The most of one tool's result that the model is told, in bytes: as much as a task is as text.
+pub const MAX_RESULT_BYTES: usize = untrusted::MAX_BYTES;
+
+/// Said in place of the rest of a result.
+const CUT: &str = "\n(the rest is left out to keep this text short)";
 
 /// The most tool calls of one answer.
 const MAX_CALLS: usize = 16;
@@ -82,12 +89,18 @@ impl Conversation {
         self.messages.push(answer.message.clone());
     }
 
-    /// Takes in what a tool gave, or why it refused.
+    /// Takes in what a tool gave, or why it refused: at most [`MAX_RESULT_BYTES`] of it, and that the rest is left out.
     pub fn tool_result(&mut self, call: &ToolCall, result: &str) {
+        let mut content = result.to_owned();
+        if content.len() > MAX_RESULT_BYTES {
+            content
+                .truncate(content.floor_char_boundary(MAX_RESULT_BYTES.saturating_sub(CUT.len())));
+            content.push_str(CUT);
+        }
         self.messages.push(json!({
             "role": "tool",
             "tool_call_id": call.id,
-            "content": result,
+            "content": content,
         }));
     }
 }
@@ -223,6 +236,25 @@ mod tests {
             );
         }
         assert_eq!(request["messages"][1]["content"], "the task");
+    }
+
+    #[test]
+    fn a_long_result_is_cut_and_the_model_told_so() {
+        let call = tool_call(0, &json!({ "name": "a2a_read_task" })).unwrap();
+        let told = |result: &str| {
+            let mut conversation = Conversation::about("m", "the task");
+            conversation.tool_result(&call, result);
+            let request: Value = serde_json::from_str(&conversation.request()).unwrap();
+            request["messages"][2]["content"]
+                .as_str()
+                .unwrap()
+                .to_owned()
+        };
+        let whole = "x".repeat(MAX_RESULT_BYTES);
+        assert_eq!(told(&whole), whole);
+        let cut = told(&"é".repeat(MAX_RESULT_BYTES));
+        assert!(cut.len() <= MAX_RESULT_BYTES && cut.len() > MAX_RESULT_BYTES - 100);
+        assert!(cut.ends_with("é\n(the rest is left out to keep this text short)"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use durable_objects::commands::principal::{Tool, ToolReply, TurnOutcome, UseTool
 use durable_objects::commands::wake_queue::{Assign, CallTool, End, Take, Turn, TurnAuthority};
 use durable_objects::error::CoreError;
 use protocol::error::A2aError;
+use protocol::mcp::UNTRUSTED_NOTICE;
 use protocol::mcp::tools::settles;
 use protocol::model::{
     Answer, Conversation, MAX_ANSWER_BYTES, MAX_STEPS, MAX_TURN_TOKENS, ToolCall,
@@ -147,9 +148,13 @@ async fn done(
     let result = match outcome {
         Ok(_) if settles(&call.name) => return Ok(true),
         Ok(ToolReply::Text(text)) => text,
-        Ok(ToolReply::Structured { task, .. }) => task.get().to_owned(),
+        Ok(ToolReply::Structured { task, request }) => format!(
+            "{UNTRUSTED_NOTICE}\n{{\"task\":{},\"request\":{}}}",
+            task.get(),
+            request.get()
+        ),
         Ok(ToolReply::State(state)) => state,
-        Ok(ToolReply::Json(json)) => json.get().to_owned(),
+        Ok(ToolReply::Json(json)) => format!("{UNTRUSTED_NOTICE}\n{}", json.get()),
         Ok(ToolReply::Artifact(artifact_id)) => format!("recorded as {artifact_id}"),
         Err(error) => format!("{}: {}", error.reason.as_str(), error.message),
     };
