@@ -29,7 +29,7 @@ step "Licenses" "use something else, or allow the license in scripts/licenses.mj
 failed=0
 attempt "Known vulnerabilities of the npm packages" npm audit || failed=1
 if [ "$(.tools/bin/cargo-audit --version 2>/dev/null)" != "cargo-audit $CARGO_AUDIT" ]; then
-  step "Build cargo-audit $CARGO_AUDIT" "check that crates.io is reachable" install_cargo_audit
+  step "Build cargo-audit $CARGO_AUDIT" "check that the registry of crates is reachable" install_cargo_audit
 fi
 attempt "Known vulnerabilities of the crates" audit_crates || failed=1
 [ $failed = 0 ] || fail "not everything was found free of known vulnerabilities" \
