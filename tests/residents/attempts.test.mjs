@@ -28,6 +28,7 @@ test("a resident that vanishes five times leaves a task with its failure on reco
   assert.deepEqual(await evidenceOf(agent, id), [
     "ACCEPTED",
     ...Array.from({ length: 5 }, () => each).flat(),
+    "UNHEALTHY",
     "WAKE_FAILED: five deliveries left it unsettled",
   ]);
   assert.equal(await resident.take(0), undefined);

@@ -285,12 +285,15 @@ impl<S: Store> Principal<'_, S> {
             claim.deliveries,
             claim.failures,
         )?;
-        self.record(
-            Kind::WakeFailed,
-            Some(&task.task_id),
-            command.activation_id,
-            Some("five deliveries left it unsettled"),
-        )?;
+        // Both (seed, *Wake recovery follows durable Task state*): its resident is not well, and the wake is given up.
+        for kind in [Kind::Unhealthy, Kind::WakeFailed] {
+            self.record(
+                kind,
+                Some(&task.task_id),
+                command.activation_id,
+                Some("five deliveries left it unsettled"),
+            )?;
+        }
         self.effects.log.push(
             LogEvent::new("wake_failed")
                 .with("task_id", &task.task_id)

@@ -25,6 +25,11 @@ fn an_unsettled_task_is_delivered_five_times_and_then_failed_for_good() {
         world.evidence("ann", &task_id).last().unwrap(),
         "WAKE_FAILED"
     );
+    assert!(
+        world
+            .evidence("ann", &task_id)
+            .contains(&"UNHEALTHY".to_owned())
+    );
     world.pass(3_600_000);
     assert!(world.try_take("s1").unwrap().is_none());
 }
