@@ -23,6 +23,12 @@ pub const MAX_ANSWER_BYTES: u32 = 2 * 1024 * 1024;
 /// The most of one tool's result that the model is told, in bytes: as much as a task is as text.
 pub const MAX_RESULT_BYTES: usize = untrusted::MAX_BYTES;
 
+/// The most of one conversation, in bytes of its messages: a turn that says more has failed.
+pub const MAX_CONVERSATION_BYTES: usize = 1024 * 1024;
+
+/// Bytes that one token stands for, roughly, where an endpoint does not say how many it took.
+const BYTES_PER_TOKEN: u64 = 4;
+
 /// Said in place of the rest of a result.
 const CUT: &str = "\n(the rest is left out to keep this text short)";
 
@@ -36,7 +42,7 @@ pub struct Answer {
     pub text: Option<String>,
     /// The tools it calls, in order.
     pub calls: Vec<ToolCall>,
-    /// The tokens it took.
+    /// The tokens it took, as the endpoint counts them; estimated by its length where the endpoint does not say.
     pub tokens: u64,
     message: Value,
 }
@@ -57,6 +63,7 @@ pub struct ToolCall {
 pub struct Conversation {
     model: String,
     messages: Vec<Value>,
+    bytes: usize,
 }
 
 impl Conversation {
@@ -69,6 +76,7 @@ impl Conversation {
                 json!({ "role": "system", "content": TURN_INSTRUCTIONS }),
                 json!({ "role": "user", "content": task }),
             ],
+            bytes: task.len(),
         }
     }
 
@@ -84,9 +92,20 @@ impl Conversation {
         .to_string()
     }
 
+    /// Whether it is over [`MAX_CONVERSATION_BYTES`]: nothing more is asked then.
+    #[must_use]
+    pub fn is_too_long(&self) -> bool {
+        self.bytes > MAX_CONVERSATION_BYTES
+    }
+
     /// Takes the model's answer in.
     pub fn answered(&mut self, answer: &Answer) {
-        self.messages.push(answer.message.clone());
+        self.push(answer.message.clone());
+    }
+
+    fn push(&mut self, message: Value) {
+        self.bytes = self.bytes.saturating_add(message.to_string().len());
+        self.messages.push(message);
     }
 
     /// Takes in what a tool gave, or why it refused: at most [`MAX_RESULT_BYTES`] of it, and that the rest is left out.
@@ -97,7 +116,7 @@ impl Conversation {
                 .truncate(content.floor_char_boundary(MAX_RESULT_BYTES.saturating_sub(CUT.len())));
             content.push_str(CUT);
         }
-        self.messages.push(json!({
+        self.push(json!({
             "role": "tool",
             "tool_call_id": call.id,
             "content": content,
@@ -132,11 +151,10 @@ impl Answer {
             .enumerate()
             .map(|(index, call)| tool_call(index, call))
             .collect::<Option<Vec<_>>>()?;
-        let tokens = body
+        let counted = body
             .get("usage")
             .and_then(|usage| usage.get("completion_tokens"))
-            .and_then(Value::as_u64)
-            .unwrap_or_default();
+            .and_then(Value::as_u64);
         let mut kept = json!({ "role": "assistant", "content": text });
         if let (false, Some(fields)) = (calls.is_empty(), kept.as_object_mut()) {
             fields.insert(
@@ -144,6 +162,10 @@ impl Answer {
                 calls.iter().map(ToolCall::as_sent).collect(),
             );
         }
+        let tokens = counted.unwrap_or_else(|| {
+            let bytes = u64::try_from(kept.to_string().len()).unwrap_or(u64::MAX);
+            bytes.div_ceil(BYTES_PER_TOKEN)
+        });
         Some(Self {
             text,
             calls,
@@ -217,6 +239,32 @@ fn functions() -> Value {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn tokens_are_estimated_where_the_endpoint_does_not_say() {
+        let text = "word ".repeat(1_000);
+        let body = json!({ "choices": [{ "message": { "content": text } }] });
+        let answer = Answer::parse(&body.to_string()).unwrap();
+        assert!((1_250..1_300).contains(&answer.tokens), "{}", answer.tokens);
+    }
+
+    #[test]
+    fn a_conversation_that_only_reads_and_reads_grows_too_long() {
+        let mut conversation = Conversation::about("m", "the task");
+        let call = ToolCall {
+            id: "c".to_owned(),
+            name: "a2a_read_task".to_owned(),
+            arguments: Map::new(),
+        };
+        let result = "x".repeat(MAX_RESULT_BYTES);
+        for _ in 0..15 {
+            conversation.tool_result(&call, &result);
+        }
+        assert!(!conversation.is_too_long());
+        conversation.tool_result(&call, &result);
+        assert!(conversation.is_too_long());
+        assert!(conversation.request().len() < MAX_CONVERSATION_BYTES + 2 * MAX_RESULT_BYTES);
+    }
 
     #[test]
     fn a_model_is_shown_the_tools_without_turn_and_task() {

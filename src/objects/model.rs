@@ -98,6 +98,9 @@ async fn run(inner: &Rc<Inner>, config: &Config, model: &Model, turn: &Turn) -> 
         if clock::now_ms() > deadline_ms {
             return Err("the model took too long".to_owned());
         }
+        if conversation.is_too_long() {
+            return Err("the model's conversation grew too long".to_owned());
+        }
         let answer = ask(model, &conversation).await?;
         tokens = tokens.saturating_add(answer.tokens);
         if tokens > MAX_TURN_TOKENS {
