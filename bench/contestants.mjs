@@ -62,10 +62,10 @@ export async function startFloor(state, principals) {
   });
   return {
     name: "JavaScript floor",
-    // Nobody works on its tasks.
-    lacks: ["full", "list"],
+    lacks: ["list"],
     ...process(server),
     tokens: Array.from({ length: principals }, (_, index) => `principal-${index}`),
+    residents: Array.from({ length: Math.min(WORKERS, principals) }, (_, index) => `resident-${index}`),
     gzippedBytes: await gzippedBytes(["bench/floor/worker.mjs"]),
   };
 }
