@@ -3,6 +3,7 @@
 import { fork } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
+import { WORKERS } from "./contestants.mjs";
 
 /**
  * Sends that one principal makes in one run. Its queue keeps 128 wakes; nobody takes them here, and what overflows
@@ -34,9 +35,13 @@ const TICKS = 100;
  * @property {Record<string, number[]>} samplesMs
  */
 
-/** How many principals a plan needs. The first serves reads and streams, the others sends. @param {Plan} plan */
+/**
+ * How many principals a plan needs. The first serves reads and streams and, with the others that have a resident, whole
+ * tasks; the rest sends, whose wakes no resident has to work off before a whole task.
+ * @param {Plan} plan
+ */
 export function principalsOf({ rounds, counts }) {
-  return 1 + (rounds + 1) * principalsPerRound(counts);
+  return WORKERS + (rounds + 1) * principalsPerRound(counts);
 }
 
 /** @param {Plan["counts"]} counts */
@@ -101,7 +106,7 @@ function tokensOf({ tokens, residents }, kind, round, counts) {
   if (tokens.length === 1) return tokens;
   if (kind === "full") return tokens.slice(0, residents?.length ?? 1);
   if (kind !== "send") return tokens.slice(0, 1);
-  const start = 1 + round * principalsPerRound(counts);
+  const start = WORKERS + round * principalsPerRound(counts);
   return tokens.slice(start, start + principalsPerRound(counts));
 }
 
