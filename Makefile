@@ -13,7 +13,7 @@ help:
 	@echo 'make fuzz            feed the parsers what nobody would write (FUZZ_SECONDS per target)'
 	@echo 'make sim             run the objects through 10,000 simulated disasters (SIMULATION_SEEDS)'
 	@echo 'make crash           kill it at random moments under load, and look what is lost (CRASH_KILLS, CRASH_SEED)'
-	@echo 'make bench           measure it beside a hand-written Worker and the official servers'
+	@echo 'make bench           measure it beside a hand-written Worker and the official servers (BENCH_ONLY)'
 	@echo 'make deploy          deploy to Cloudflare; make deploy-dry-run only checks'
 	@echo 'make setup           get the tools; the others do it too'
 	@echo 'make build           build the Worker and the resident'
@@ -52,7 +52,7 @@ audit: setup
 
 bench: build
 	@scripts/python.sh bench
-	@node bench/run.mjs
+	@node bench/run.mjs $(if $(BENCH_ONLY),--only $(BENCH_ONLY))
 
 deploy: build
 	@scripts/deploy.sh

@@ -17,7 +17,7 @@ import { ROOT } from "../scripts/settings.mjs";
  * @property {string[]} tokens one for each principal
  * @property {string[]} [residents] tokens of the residents of the first principals, where somebody else must do the work
  * @property {string[]} [lacks] operations that it does not offer
- * @property {number} [gzippedBytes] its code, where it is deployed
+ * @property {() => Promise<number>} [gzippedBytes] of its code, where it is deployed
  * @property {() => Promise<void>} stop
  */
 
@@ -26,8 +26,13 @@ const PYTHON = path.join(ROOT, ".tools/python-sdk/bin/python");
 /** Residents that work at the same time, each for a principal of its own. */
 export const WORKERS = 4;
 
-/** @param {string} state @param {number} principals @returns {Promise<Contestant>} */
-export async function startWorker(state, principals) {
+/**
+ * @param {string} state
+ * @param {number} principals
+ * @param {import("../scripts/serve.mjs").ModuleSource} [entry] a module in front of the Worker
+ * @returns {Promise<Contestant>}
+ */
+export async function startWorker(state, principals, entry) {
   const credentials = Array.from({ length: principals }, (_, index) => ({
     token: randomBytes(24).toString("base64url"),
     principal: `principal-${index}`,
@@ -43,13 +48,13 @@ export async function startWorker(state, principals) {
     A2A_CREDENTIALS: JSON.stringify({ credentials: [...credentials, ...residents] }),
     A2A_REQUEST_LOG: "off",
   };
-  const server = await serve({ state, vars });
+  const server = await serve({ state, vars, entry });
   return {
     name: "this Worker",
     ...process(server),
     tokens: credentials.map(({ token }) => token),
     residents: residents.map(({ token }) => token),
-    gzippedBytes: await gzippedBytes(["build/worker.mjs", "build/worker.wasm"]),
+    gzippedBytes: () => gzippedBytes(["build/worker.mjs", "build/worker.wasm"]),
   };
 }
 
@@ -66,7 +71,7 @@ export async function startFloor(state, principals) {
     ...process(server),
     tokens: Array.from({ length: principals }, (_, index) => `principal-${index}`),
     residents: Array.from({ length: Math.min(WORKERS, principals) }, (_, index) => `resident-${index}`),
-    gzippedBytes: await gzippedBytes(["bench/floor/worker.mjs"]),
+    gzippedBytes: () => gzippedBytes(["bench/floor/worker.mjs"]),
   };
 }
 

@@ -2,16 +2,13 @@
 // moves, and how soon the task that asked is woken once all have settled. This Worker alone.
 
 import { randomBytes, randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { serve } from "../scripts/serve.mjs";
+import * as used from "./usage.mjs";
 
 /** How long nothing moves, in milliseconds. */
 const STILL_MS = 30_000;
-
-/** The kernel's clock ticks a second, in which `/proc` counts. */
-const TICKS = 100;
 
 /**
  * @param {string} state the folder for the objects' storage
@@ -106,11 +103,8 @@ class Plane {
   }
 
   async usage() {
-    const stat = await readFile(`/proc/${this.server.pid}/stat`, "utf8");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    const cpuMs = ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS;
-    const status = await readFile(`/proc/${this.server.pid}/status`, "utf8");
-    return { cpuMs, memoryBytes: Number(/VmRSS:\s+(\d+)/.exec(status)[1]) * 1024 };
+    const { pid } = this.server;
+    return { cpuMs: await used.cpuMs(pid), memoryBytes: (await used.memoryKb(pid)) * 1024 };
   }
 }
 

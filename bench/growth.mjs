@@ -1,21 +1,17 @@
-// What a principal's size costs on workerd: send, get, list page and cancel with 1,000 tasks and with 100,000.
-//
-//   node bench/growth.mjs
-//
-// The tasks are copied inside the object's database while workerd is down. The Worker must have been built.
+// What a principal's size costs on workerd: send, get, list page and cancel with 1,000 tasks and with 100,000. The tasks are
+// copied inside the object's database while workerd is down. This Worker alone.
 
-import { existsSync } from "node:fs";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
-import os from "node:os";
-import path from "node:path";
 import { randomUUID } from "node:crypto";
-import { DatabaseSync } from "node:sqlite";
+import { readdir } from "node:fs/promises";
+import path from "node:path";
 import { serve } from "../scripts/serve.mjs";
 import { Connection } from "./connection.mjs";
+import { figure } from "./report.mjs";
 import * as requests from "./requests.mjs";
 import { median } from "./statistics.mjs";
 
-const SIZES = [1_000, 100_000];
+/** How many tasks the principals have, the larger first. */
+const SIZES = [100_000, 1_000];
 const ROUNDS = 5;
 const OPERATIONS = 200;
 
@@ -33,45 +29,94 @@ const COPIES = {
   evidence: { evidence_id: "evidence_id + n", task_id: "'copy-' || n", activation_id: "activation_id + n" },
 };
 
-const state = await mkdtemp(path.join(existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir(), "growth-"));
-const token = (size) => `principal-of-${size}-tasks`;
-const credentials = [
-  ...SIZES.map((size) => ({ token: token(size), principal: `p${size}` })),
-  { token: "the-token-of-the-resident", role: "resident" },
-];
-const server = await serve({
-  state,
-  vars: {
+const HOST = "127.0.0.1";
+
+/** How a principal's figures are headed. */
+export const SIZE_NAMES = SIZES.map((size) => `${size.toLocaleString("en")} tasks`);
+
+/**
+ * @param {string} state the folder for the objects' storage
+ * @returns {Promise<import("./report.mjs").Figure[]>} with the large principal's value and the small one's
+ */
+export async function measureGrowth(state) {
+  const tokens = SIZES.map((size) => `principal-of-${size}-tasks`);
+  const credentials = [
+    ...tokens.map((token) => ({ token, principal: token })),
+    { token: "the-token-of-the-resident", role: "resident" },
+  ];
+  const vars = {
     A2A_CREDENTIALS: JSON.stringify({ credentials }),
     A2A_REQUEST_LOG: "off",
     A2A_MAX_OPEN_TASKS: "1000000",
-  },
-});
+  };
+  const server = await serve({ state, vars });
+  try {
+    const connection = await Connection.open(HOST, server.port);
+    for (const token of tokens) await connection.exchange(requests.send(token, randomUUID()));
+    connection.close();
+    await server.stop();
+    await fillAll(path.join(state, "objects"));
+    await server.restart();
+    const bySize = await sorted(server.port, tokens);
+    const measured = SIZES.map(() => ({ send: [], get: [], list: [], cancel: [] }));
+    for (let round = 0; round < ROUNDS; round += 1) {
+      for (const index of round % 2 === 0 ? [0, 1] : [1, 0]) {
+        await operations(server.port, bySize[index], measured[index]);
+      }
+    }
+    return ["send", "get", "list", "cancel"].map((operation) =>
+      figure(measured, `${operation}, p50`, "ms", "less", (took) => median(took[operation])),
+    );
+  } finally {
+    await server.stop();
+  }
+}
 
-async function operations(size) {
-  const connection = await Connection.open("127.0.0.1", server.port);
+async function fillAll(folder) {
+  const files = (await readdir(folder, { recursive: true }))
+    .filter((file) => /PrincipalObject.*\.sqlite$/.test(file) && !file.includes("metadata"))
+    .map((file) => path.join(folder, file));
+  if (files.length !== SIZES.length) throw new Error(`${files.length} objects`);
+  // Here, so that Node's warning that this module is experimental stands before no other figure.
+  const { DatabaseSync } = await import("node:sqlite");
+  files.forEach((file, index) => fill(new DatabaseSync(file), SIZES[index]));
+}
+
+/** The principals, the larger first. Which file was whose is not known: the totals say it. */
+async function sorted(port, tokens) {
+  const connection = await Connection.open(HOST, port);
+  const totals = [];
+  for (const token of tokens) {
+    const { body } = await connection.exchange(requests.list(token));
+    totals.push([token, JSON.parse(body).totalSize]);
+  }
+  connection.close();
+  totals.sort(([, one], [, other]) => other - one);
+  if (totals[0][1] < Math.max(...SIZES)) throw new Error(`the larger principal has ${totals[0][1]} tasks`);
+  return totals.map(([token]) => token);
+}
+
+async function operations(port, token, took) {
+  const connection = await Connection.open(HOST, port);
   const timed = async (request) => {
     const began = performance.now();
     const { status, body } = await connection.exchange(request);
     if (status !== 200) throw new Error(`${status} ${body}`);
     return [performance.now() - began, body];
   };
-  const took = { send: [], get: [], list: [], cancel: [] };
   for (let index = 0; index < OPERATIONS; index += 1) {
-    const [sendMs, body] = await timed(requests.send(token(size), randomUUID()));
+    const [sendMs, body] = await timed(requests.send(token, randomUUID()));
     const { id } = JSON.parse(body).task;
     took.send.push(sendMs);
-    took.get.push((await timed(requests.get(token(size), id)))[0]);
-    took.list.push((await timed(requests.list(token(size))))[0]);
-    took.cancel.push((await timed(requests.cancel(token(size), id)))[0]);
+    took.get.push((await timed(requests.get(token, id)))[0]);
+    took.list.push((await timed(requests.list(token)))[0]);
+    took.cancel.push((await timed(requests.cancel(token, id)))[0]);
   }
   connection.close();
-  return took;
 }
 
 /** Copies the one task of a database until it has `size` of them. */
-function fill(file, size) {
-  const database = new DatabaseSync(file);
+function fill(database, size) {
   const columns = (table) => database.prepare(`SELECT name FROM pragma_table_info('${table}')`).all();
   database.exec("BEGIN");
   database.exec("CREATE TEMP TABLE numbers (n INTEGER PRIMARY KEY)");
@@ -90,45 +135,4 @@ function fill(file, size) {
   database.exec(`UPDATE task_counts SET state_1 = ${size}`);
   database.exec("COMMIT");
   database.close();
-}
-
-try {
-  for (const size of SIZES) {
-    const connection = await Connection.open("127.0.0.1", server.port);
-    await connection.exchange(requests.send(token(size), randomUUID()));
-    connection.close();
-  }
-  await server.stop();
-  const folder = path.join(state, "objects");
-  const files = (await readdir(folder, { recursive: true }))
-    .filter((file) => /PrincipalObject.*\.sqlite$/.test(file) && !file.includes("metadata"))
-    .map((file) => path.join(folder, file));
-  if (files.length !== SIZES.length) throw new Error(`${files.length} objects`);
-  files.forEach((file, index) => fill(file, SIZES[index]));
-  await server.restart();
-
-  // Which file was whose is not known: the totals say it.
-  const connection = await Connection.open("127.0.0.1", server.port);
-  const sizes = new Map();
-  for (const size of SIZES) {
-    const { body } = await connection.exchange(requests.list(token(size)));
-    sizes.set(JSON.parse(body).totalSize >= Math.max(...SIZES) ? "large" : "small", size);
-  }
-  connection.close();
-  const rounds = { small: [], large: [] };
-  for (let round = 0; round < ROUNDS; round += 1) {
-    for (const which of round % 2 === 0 ? ["small", "large"] : ["large", "small"]) {
-      rounds[which].push(await operations(sizes.get(which)));
-    }
-  }
-  for (const operation of ["send", "get", "list", "cancel"]) {
-    const of = (which) => median(rounds[which].flatMap((took) => took[operation]));
-    console.log(
-      `${operation}: ${of("small").toFixed(2)} ms with 1,000 tasks, ${of("large").toFixed(2)} ms with 100,000, ` +
-        `ratio ${(of("large") / of("small")).toFixed(2)}`,
-    );
-  }
-} finally {
-  await server.stop();
-  await rm(state, { recursive: true, force: true });
 }

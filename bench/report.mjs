@@ -10,15 +10,20 @@ import { median, percentile } from "./statistics.mjs";
  * @property {"more" | "less"} better
  * @property {(number | undefined)[]} values one for each contestant that offers it
  * @property {(number | undefined)[]} ratios of the first contestant to each; for what is measured by rounds, the median of
- *   theirs
+ *   theirs. Empty where they say nothing
+ */
+
+/**
+ * Figures under the names of those that they are of.
+ * @typedef {{ names: string[], figures: Figure[] }} Section
  */
 
 /**
  * @param {Record<string, import("./rounds.mjs").Round[][]>} measured
- * @param {import("./contestants.mjs").Contestant[]} contestants
+ * @param {(number | undefined)[]} codeBytes of each contestant, gzipped
  * @returns {Figure[]}
  */
-export function figuresOf(measured, contestants) {
+export function figuresOf(measured, codeBytes) {
   const figures = [];
   const add = (name, unit, better, values, ratios) =>
     figures.push({ name, unit, better, values, ratios: ratios.map((ratio) => finite(ratio)) });
@@ -61,9 +66,24 @@ export function figuresOf(measured, contestants) {
     ofRounds(`${operation}, server's CPU`, "µs", "less", rounds, ({ serverCpuUs }) => serverCpuUs);
     ofSamples(operation, rounds, "latency");
   }
-  const sizes = contestants.map(({ gzippedBytes }) => (gzippedBytes === undefined ? undefined : gzippedBytes / 1024));
+  const sizes = codeBytes.map((bytes) => (bytes === undefined ? undefined : bytes / 1024));
   add("code, gzipped", "KB", "less", sizes, []);
   return figures;
+}
+
+/**
+ * One value for each that was measured, and their ratios.
+ * @template T
+ * @param {T[]} measured
+ * @param {string} name
+ * @param {string} unit
+ * @param {"more" | "less"} better
+ * @param {(of: T) => number | undefined} value
+ * @returns {Figure}
+ */
+export function figure(measured, name, unit, better, value) {
+  const values = measured.map((of) => finite(value(of)));
+  return { name, unit, better, values, ratios: values.map((theirs) => finite(values[0] / theirs)) };
 }
 
 /** A number, or undefined where there was nothing to measure. */
@@ -90,12 +110,12 @@ export function machine() {
   };
 }
 
-/** @param {Figure[]} figures @param {string[]} names */
-export function table(figures, names) {
+/** @param {Section} section */
+export function table({ figures, names }) {
   const rows = [
     ["", ...names.flatMap((name, index) => (index === 0 ? [name] : [name, "ratio"]))],
     ...figures.map(({ name, unit, values, ratios }) => [
-      `${name} (${unit})`,
+      unit === "" ? name : `${name} (${unit})`,
       ...values.flatMap((value, index) => (index === 0 ? [rounded(value)] : [rounded(value), times(ratios[index])])),
     ]),
   ];

@@ -1,9 +1,9 @@
 // Runs the operations in alternating rounds: whatever else the machine does meets all contestants alike.
 
 import { fork } from "node:child_process";
-import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { WORKERS } from "./contestants.mjs";
+import { cpuMs } from "./usage.mjs";
 
 /**
  * Sends that one principal makes in one run. Its queue keeps 128 wakes; nobody takes them here, and what overflows
@@ -16,9 +16,6 @@ const LIMIT_MS = 5_000;
 
 /** Connections that send and get use at once. */
 const CONNECTIONS = 8;
-
-/** Clock ticks of /proc in a second, on every Linux that Node runs on. */
-const TICKS = 100;
 
 /**
  * @typedef {object} Plan
@@ -142,12 +139,4 @@ async function measure(generator, pid, job) {
     generatorShare: generatorCpuMs / elapsedMs,
     samplesMs,
   };
-}
-
-/** The CPU time that a process has used, in ms; undefined where the system has no /proc. @param {number} pid */
-async function cpuMs(pid) {
-  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
-  if (stat === undefined) return undefined;
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS;
 }

@@ -1,5 +1,5 @@
 // How long a wake takes to reach a resident that waits, beside what one object call takes in the same run; and how fast
-// a full queue is drained. This Worker alone: the floor has no residents.
+// a full queue is drained. This Worker alone.
 
 import { randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
