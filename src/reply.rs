@@ -2,6 +2,7 @@
 
 use protocol::error::{A2aError, CONTENT_TYPE, Reason};
 use protocol::http::{JSON, PRIVATE_CACHE_CONTROL};
+use protocol::mcp;
 use wasm_bindgen::JsValue;
 
 use crate::calls;
@@ -151,11 +152,16 @@ pub fn json(body: Body) -> Response {
     respond_with_body(200, &headers, body)
 }
 
-/// An error as the contract shapes it.
+/// An error in the form of the surface that the path belongs to: JSON-RPC's at `/mcp`, the contract's everywhere else.
 #[must_use]
-pub fn error(failure: &Failure) -> Response {
+pub fn error(failure: &Failure, path: &str) -> Response {
+    let (content_type, body) = if path == mcp::PATH {
+        (JSON, mcp::refused(&failure.error))
+    } else {
+        (CONTENT_TYPE, failure.error.to_json())
+    };
     let mut headers = vec![
-        ("content-type", CONTENT_TYPE),
+        ("content-type", content_type),
         ("cache-control", PRIVATE_CACHE_CONTROL),
     ];
     headers.extend(
@@ -164,9 +170,5 @@ pub fn error(failure: &Failure) -> Response {
             .iter()
             .map(|(name, value)| (*name, value.as_str())),
     );
-    respond(
-        failure.error.http_status(),
-        &headers,
-        Some(&failure.error.to_json()),
-    )
+    respond(failure.error.http_status(), &headers, Some(&body))
 }

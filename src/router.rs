@@ -140,7 +140,7 @@ pub async fn respond_to(
         Ok(response) => response,
         Err(failure) => {
             record.reason = Some(failure.error.reason);
-            reply::error(&failure)
+            reply::error(&failure, &exchange.line.path)
         }
     };
     record.status = response.status();

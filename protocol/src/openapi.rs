@@ -199,15 +199,14 @@ fn responses(route: &Route, description: &Description) -> Value {
             "202".into(),
             json!({"description": "The message wants no answer."}),
         );
-        for refused in ["400", "413"] {
-            responses.insert(
-                refused.into(),
-                json!({
-                    "description": "The message is none, or not taken: a JSON-RPC error.",
-                    "content": content(JSON, json!({"type": "object"})),
-                }),
-            );
-        }
+        responses.insert(
+            "default".into(),
+            json!({
+                "description": "The message is none, or not taken: a JSON-RPC error.",
+                "content": content(JSON, json!({"type": "object"})),
+            }),
+        );
+        return Value::Object(responses);
     }
     if matches!(route.operation, Operation::AgentCard | Operation::OpenApi) {
         responses.insert(

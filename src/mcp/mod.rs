@@ -15,15 +15,12 @@ use crate::router::{Caller, Exchange};
 use crate::runtime::random;
 use crate::runtime::response::respond;
 
-/// Answers one message. What is wrong with it, or with the request around it, is a JSON-RPC error.
+/// Answers one message. What is wrong with it is a JSON-RPC error.
 ///
 /// # Errors
-/// Where the platform refuses to build the answer: a mistake of ours.
+/// What is wrong with the request around it, which is answered as a JSON-RPC error, too.
 pub async fn handle(exchange: &Exchange<'_>, caller: &Caller) -> Handled {
-    let body = match read(exchange).await {
-        Ok(body) => body,
-        Err(error) => return answer(error.http_status(), &[], &mcp::refused(&error)),
-    };
+    let body = read(exchange).await?;
     let message = match Message::parse(&body) {
         Ok(message) => message,
         Err(error) => return answer(400, &[], &error.to_json()),

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { assertError, assertNothingInternal } from "../support/contract.mjs";
+import { assertNothingInternal } from "../support/contract.mjs";
 import { Deployment } from "../support/deployment.mjs";
 import { McpAgent } from "../support/mcp-agent.mjs";
 
@@ -13,6 +13,7 @@ const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
 const METHOD_NOT_FOUND = -32601;
 const INVALID_PARAMS = -32602;
+const INTERNAL_ERROR = -32603;
 
 const agent = await Deployment.start({ vars: { A2A_ALLOWED_ORIGINS: PAGE } });
 const alice = agent.as("alice");
@@ -42,6 +43,12 @@ function assertRpcError(answer, status, code, answers) {
   assert.equal(error.code, code, answer.text);
   assert.notEqual(error.message, "");
   assertNothingInternal(answer);
+}
+
+/** Asserts that the request was refused before its message was read, and for which reason. */
+function assertRefused(answer, status, reason, code = INVALID_REQUEST) {
+  assertRpcError(answer, status, code, null);
+  assert.equal(answer.json.error.data.reason, reason);
 }
 
 test("what is no JSON-RPC message is refused by its code", async () => {
@@ -124,27 +131,35 @@ test("the server offers no stream of its own and ends no session: only POST is a
     });
     assert.equal(answer.status, 405, method);
     assert.equal(answer.headers.allow, "POST, OPTIONS");
-    if (method !== "HEAD") assertError(answer, "METHOD_NOT_ALLOWED");
+    if (method !== "HEAD") assertRefused(answer, 405, "METHOD_NOT_ALLOWED");
   }
 });
 
-test("only a resident and the bearer of a turn get in", async () => {
+test("only a resident and the bearer of a turn get in, and others are told in JSON-RPC's form", async () => {
   const nobody = await agent.call("POST", "/mcp", { body: request("ping") });
-  assertError(nobody, "UNAUTHENTICATED");
+  assertRefused(nobody, 401, "UNAUTHENTICATED");
   assert.equal(nobody.headers["www-authenticate"], 'Bearer realm="a2a"');
-  assertError(await post(request("ping"), { token: "a-token-nobody-has" }), "UNAUTHENTICATED");
-  assertError(await post(request("ping"), { token: "turn~nobody~t-1~secret" }), "UNAUTHENTICATED");
-  for (const name of ["alice", "operator"]) {
-    assertError(await post(request("ping"), { token: agent.tokens[name] }), "PERMISSION_DENIED");
+  for (const token of ["a-token-nobody-has", "turn~nobody~t-1~secret"]) {
+    const unknown = await post(request("ping"), { token });
+    assertRefused(unknown, 401, "UNAUTHENTICATED");
+    assert.equal(unknown.headers["www-authenticate"], 'Bearer realm="a2a", error="invalid_token"');
   }
+  for (const name of ["alice", "operator"]) {
+    assertRefused(await post(request("ping"), { token: agent.tokens[name] }), 403, "PERMISSION_DENIED");
+  }
+});
+
+test("a deployment without credentials says so in JSON-RPC's form, as a fault of its own", async () => {
+  const bare = await Deployment.start({ vars: { A2A_CREDENTIALS: undefined } });
+  const answer = await bare.call("POST", "/mcp", { token: "a-token-nobody-has", body: request("ping") });
+  assertRefused(answer, 503, "CREDENTIALS_NOT_CONFIGURED", INTERNAL_ERROR);
 });
 
 test("a web page is refused unless its origin is allowed", async () => {
   const from = (origin) => post(request("ping"), { headers: { origin } });
   for (const origin of ["https://evil.example", "null", `${PAGE}:8443`, "http://app.example", agent.url]) {
     const refused = await from(origin);
-    assertRpcError(refused, 403, INVALID_REQUEST, null);
-    assert.equal(refused.json.error.data.reason, "PERMISSION_DENIED");
+    assertRefused(refused, 403, "PERMISSION_DENIED");
   }
   const allowed = await from(PAGE);
   assert.deepEqual(allowed.json.result, {});
@@ -157,8 +172,7 @@ test("a web page is refused unless its origin is allowed", async () => {
 test("a body of another type or over 1 MiB is refused before it is read, in JSON-RPC's form", async () => {
   for (const type of ["text/plain", "", "application/jsonx", "text/event-stream"]) {
     const typed = await post(JSON.stringify(request("ping")), { headers: { "content-type": type } });
-    assertRpcError(typed, 400, INVALID_REQUEST, null);
-    assert.equal(typed.json.error.data.reason, "CONTENT_TYPE_NOT_SUPPORTED", type);
+    assertRefused(typed, 400, "CONTENT_TYPE_NOT_SUPPORTED");
   }
   const response = "x".repeat(1024 * 1024);
   const large = await post(callTool("a2a_complete_task", { turnId: turn.turnId, taskId: turn.taskId, response }));

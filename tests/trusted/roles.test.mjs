@@ -51,10 +51,12 @@ test("a source is no client and no resident; a platform is a client, too", async
     ["GET", "/tasks"],
     ["POST", "/resident/v1/wakes:take", { body: { session: "s-1" } }],
     ["GET", "/operator/v1/queues/default"],
-    ["POST", "/mcp", { body: {} }],
   ]) {
     assertError(await agent.call(method, path, { token: source.token, ...options }), "PERMISSION_DENIED");
   }
+  const spoken = await agent.call("POST", "/mcp", { token: source.token, body: {} });
+  assert.equal(spoken.status, 403);
+  assert.equal(spoken.json.error.data.reason, "PERMISSION_DENIED");
   assert.equal((await agent.call("GET", "/tasks", { token: platform.token })).status, 200);
 });
 

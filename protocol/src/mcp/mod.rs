@@ -13,6 +13,9 @@ use crate::json;
 /// The protocol versions spoken, newest first.
 pub const VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
 
+/// Where it is spoken.
+pub const PATH: &str = "/mcp";
+
 /// The header that carries the session.
 pub const SESSION_HEADER: &str = "Mcp-Session-Id";
 
@@ -96,9 +99,15 @@ impl RpcError {
     }
 }
 
-/// The body that answers a request whose message was not read: an invalid request, whose `data` has the stable reason.
+/// The body that answers a request whose message was not read, whoever it was that had no right to send it: an invalid
+/// request, or a fault of ours, whose `data` has the stable reason.
 #[must_use]
 pub fn refused(error: &A2aError) -> String {
+    let code = if error.http_status() < 500 {
+        INVALID_REQUEST
+    } else {
+        INTERNAL_ERROR
+    };
     let fields: Map<String, Value> = error
         .violations
         .iter()
@@ -108,7 +117,7 @@ pub fn refused(error: &A2aError) -> String {
         "jsonrpc": "2.0",
         "id": null,
         "error": {
-            "code": INVALID_REQUEST,
+            "code": code,
             "message": error.message,
             "data": { "reason": error.reason.as_str(), "fields": fields },
         },
