@@ -60,6 +60,35 @@ impl Body {
         self.0.remove(name).filter(|value| !value.is_null())
     }
 
+    /// Whether a choice of two words is the second; the first where it is absent.
+    ///
+    /// # Errors
+    /// The field, neither word. Empty text is neither.
+    pub fn is_second(&mut self, name: &str, [first, second]: [&str; 2]) -> Result<bool, A2aError> {
+        match self.take(name) {
+            None => Ok(false),
+            Some(Value::String(word)) if word == first => Ok(false),
+            Some(Value::String(word)) if word == second => Ok(true),
+            Some(_) => Err(A2aError::field(
+                name,
+                format!("must be {first} or {second}"),
+            )),
+        }
+    }
+
+    /// Refuses a field that would be left unread, rather than to lose what it says. Empty, it says nothing.
+    ///
+    /// # Errors
+    /// The field, as `rule` has it.
+    pub fn absent(&mut self, name: &str, rule: &'static str) -> Result<(), A2aError> {
+        match self.take(name) {
+            None => Ok(()),
+            Some(Value::String(text)) if text.is_empty() => Ok(()),
+            Some(Value::Array(items)) if items.is_empty() => Ok(()),
+            Some(_) => Err(A2aError::field(name, rule)),
+        }
+    }
+
     /// An identifier that must be there.
     ///
     /// # Errors

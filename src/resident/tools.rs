@@ -112,25 +112,22 @@ pub async fn read_tool(name: &str, body: &mut Body, config: &Config) -> Result<T
 }
 
 fn read(body: &mut Body) -> Result<Tool, A2aError> {
-    match body.text("format", 16)?.as_deref() {
-        None | Some("text") => Ok(Tool::Read { structured: false }),
-        Some("json") => Ok(Tool::Read { structured: true }),
-        Some(_) => Err(A2aError::field("format", "must be text or json")),
-    }
+    Ok(Tool::Read {
+        structured: body.is_second("format", ["text", "json"])?,
+    })
 }
 
 async fn complete(body: &mut Body, config: &Config) -> Result<Tool, A2aError> {
-    let outcome = body.text("outcome", 16)?;
-    match outcome.as_deref() {
-        None | Some("completed") => {}
-        Some("rejected") => {
-            let reason = body.text("reason", MAX_QUESTION_BYTES)?.ok_or_else(|| {
-                A2aError::field("reason", "is required when the task is rejected")
-            })?;
-            return Ok(Tool::Reject { reason });
+    if body.is_second("outcome", ["completed", "rejected"])? {
+        for name in ["response", "parts", "outputs"] {
+            body.absent(name, "must be absent where the task is rejected")?;
         }
-        Some(_) => return Err(A2aError::field("outcome", "must be completed or rejected")),
+        let reason = body
+            .text("reason", MAX_QUESTION_BYTES)?
+            .ok_or_else(|| A2aError::field("reason", "is required when the task is rejected"))?;
+        return Ok(Tool::Reject { reason });
     }
+    body.absent("reason", "must be absent unless outcome is rejected")?;
     let mut parts = Vec::new();
     if let Some(response) = body.text("response", MAX_ARTIFACT_BYTES)? {
         parts.push(json!({ "text": response }));
@@ -138,7 +135,7 @@ async fn complete(body: &mut Body, config: &Config) -> Result<Tool, A2aError> {
     if let Some(more) = body.take("parts") {
         parts.extend(validate_parts(more, "parts")?);
     }
-    let mut outputs = Vec::new();
+    let mut outputs: Vec<Output> = Vec::new();
     match body.take("outputs") {
         None => {}
         Some(Value::Array(items)) if items.len() <= MAX_OUTPUTS => {
@@ -146,12 +143,15 @@ async fn complete(body: &mut Body, config: &Config) -> Result<Tool, A2aError> {
             for (index, mut item) in items.into_iter().enumerate() {
                 let name = item.get_mut("output").map(Value::take);
                 let value = item.get_mut("value").map(Value::take);
-                outputs.push(output(
-                    name,
-                    value,
-                    &format!("outputs[{index}]."),
-                    workflow.as_deref(),
-                )?);
+                let path = format!("outputs[{index}].");
+                let output = output(name, value, &path, workflow.as_deref())?;
+                if outputs.iter().any(|other| other.name == output.name) {
+                    return Err(A2aError::field(
+                        format!("{path}output"),
+                        "must be another one: each output is given once",
+                    ));
+                }
+                outputs.push(output);
             }
         }
         Some(_) => {

@@ -51,6 +51,8 @@ test("an output that is not declared, or is no object, is refused and records no
   const good = { output: "report", value: {} };
   assertError(await withOutputs([good, { output: "secret", value: {} }]), "OUTPUT_NOT_DECLARED", "outputs[1].output");
   assertError(await withOutputs([good, { output: "report" }]), "INVALID_REQUEST", "outputs[1].value");
+  const twice = [good, { output: "report", value: { pages: 2 } }];
+  assertError(await withOutputs(twice), "INVALID_REQUEST", "outputs[1].output");
   const task = await alice.task(id);
   assert.equal(task.status.state, "TASK_STATE_WORKING");
   assert.equal(task.artifacts, undefined);
