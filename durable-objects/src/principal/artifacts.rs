@@ -224,13 +224,33 @@ impl<S: Store> Principal<'_, S> {
         Err(no_room(artifact_id).into())
     }
 
-    /// Lets nothing more be appended to an artifact. False where there is none of this id.
-    pub(super) fn seal_artifact(&self, task: &Task, artifact_id: &str) -> Result<bool, StoreError> {
-        let sealed = self.store.first(
-            "UPDATE artifacts SET sealed = 1 WHERE task_id = ?1 AND artifact_id = ?2 RETURNING ordinal",
-            &[(&task.task_id).into(), artifact_id.into()],
-        )?;
-        Ok(sealed.is_some())
+    /// Lets nothing more be appended to an artifact, and tells its watchers by a last chunk: `ending`, the artifact with a
+    /// part that says nothing, since a chunk has one. False where there is no artifact of this id.
+    pub(super) fn seal_artifact(
+        &mut self,
+        task: &Task,
+        artifact_id: &str,
+        ending: &str,
+    ) -> Result<bool, CoreError> {
+        let Some(stored) = self.find_artifact(&task.task_id, artifact_id)? else {
+            return Ok(false);
+        };
+        if stored.sealed {
+            return Ok(true);
+        }
+        let last = Chunk::Part {
+            append: true,
+            last: true,
+        };
+        match self.put_artifact(task, artifact_id, ending, last) {
+            // No room for the last chunk is no reason to refuse what is there: the task's end says that it is all.
+            Err(CoreError::Refused(_)) => self.store.execute(
+                "UPDATE artifacts SET sealed = 1 WHERE task_id = ?1 AND artifact_id = ?2",
+                &[(&task.task_id).into(), artifact_id.into()],
+            )?,
+            outcome => outcome?,
+        }
+        Ok(true)
     }
 
     fn show(&mut self, task: &Task, artifact: &str, append: bool, last: bool) {

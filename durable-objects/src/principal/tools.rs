@@ -21,6 +21,9 @@ use crate::storage::{Store, StoreError};
 /// The id of the artifact that holds a completed task's response.
 const RESPONSE: &str = "response";
 
+/// The parts of a chunk that adds nothing to what it ends.
+const NOTHING: &str = "[{\"text\":\"\"}]";
+
 impl<S: Store> Principal<'_, S> {
     pub(super) fn use_tool(&mut self, command: &UseTool) -> Result<ToolReply, CoreError> {
         let mut task = read::find(self.store, &command.task_id)?;
@@ -47,7 +50,7 @@ impl<S: Store> Principal<'_, S> {
                         let artifact = response_artifact(parts.get());
                         self.put_artifact(&task, RESPONSE, &artifact, Chunk::Whole)?;
                     }
-                    None if self.seal_artifact(&task, RESPONSE)? => {}
+                    None if self.seal_artifact(&task, RESPONSE, &response_artifact(NOTHING))? => {}
                     None => {
                         return Err(A2aError::field(
                             "response",

@@ -191,6 +191,51 @@ fn the_folded_stream_of_a_response_equals_the_stored_artifact() {
 }
 
 #[test]
+fn completing_what_was_left_open_shows_a_last_chunk() {
+    let mut world = World::of(&["ann"]);
+    let task_id = world.submit("ann", "m1");
+    let turn = world.take();
+    world.watch("ann", &task_id).unwrap();
+    for (text, append) in [("a", false), ("b", true)] {
+        let chunk = Tool::AppendResponse {
+            parts: raw(&json!([{ "text": text }])),
+            append,
+            last: false,
+        };
+        world.tool(&turn, chunk);
+    }
+    let done = Tool::Complete {
+        response: None,
+        outputs: Vec::new(),
+    };
+    world.tool(&turn, done);
+    let updates: Vec<Json> = frames(&world)
+        .iter()
+        .filter_map(|frame| frame.get("artifactUpdate").cloned())
+        .collect();
+    let last = updates.last().unwrap();
+    assert_eq!(
+        (&last["append"], &last["lastChunk"]),
+        (&json!(true), &json!(true))
+    );
+    assert!(
+        updates
+            .iter()
+            .rev()
+            .skip(1)
+            .all(|update| update.get("lastChunk").is_none())
+    );
+    let folded: Vec<Json> = updates
+        .iter()
+        .filter_map(|update| update["artifact"]["parts"].as_array())
+        .flatten()
+        .cloned()
+        .collect();
+    let task = world.get("ann", &task_id);
+    assert_eq!(task["artifacts"][0]["parts"], Json::Array(folded));
+}
+
+#[test]
 fn completing_without_a_response_is_refused_unless_one_was_appended() {
     let mut world = World::of(&["ann"]);
     world.submit("ann", "m1");
