@@ -5,7 +5,9 @@
 //!
 //! - **ours**: the head, the two markers, and the headings between them. None begins with [`PREFIX`];
 //! - **content**: each begins with [`PREFIX`], and whatever any reader might take for a line break inside it starts a
-//!   new prefixed line. Other control characters are spelled out, so that none can move a cursor or erase a prefix.
+//!   new prefixed line. Other control characters are spelled out, so that none can move a cursor or erase a prefix; so
+//!   are those that turn the direction of text, so that none can show a line otherwise than it reads. The structured form
+//!   has every character as it came.
 //!
 //! Content thus cannot forge a marker, a heading, or a message of another role. The ids in our lines are identifiers
 //! ([`crate::ids`]), and the state and roles come from closed sets.
@@ -232,8 +234,8 @@ impl Block {
                     self.push("\n| ")
                 }
                 '\t' => self.push("\t"),
-                control if control.is_control() => {
-                    self.push(&format!("\\u{{{:x}}}", u32::from(control)))
+                unseen if unseen.is_control() || turns_direction(unseen) => {
+                    self.push(&format!("\\u{{{:x}}}", u32::from(unseen)))
                 }
                 other => self.push(other.encode_utf8(&mut utf_8)),
             };
@@ -336,6 +338,12 @@ impl Block {
             }
         }
     }
+}
+
+/// The embeddings, overrides and isolates of Unicode's bidirectional algorithm. Its marks only say of which direction a
+/// neutral character is, and belong to well-written Arabic and Hebrew.
+fn turns_direction(character: char) -> bool {
+    matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 fn text_of<'a>(object: &'a Value, field: &str) -> Option<&'a str> {

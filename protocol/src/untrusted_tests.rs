@@ -145,6 +145,17 @@ fn control_characters_are_spelled_out() {
 }
 
 #[test]
+fn what_turns_the_direction_of_text_is_spelled_out_and_its_marks_are_kept() {
+    let text = "a\u{202e}b\u{2066}c\u{2069}\u{202a}d\u{200f}\u{61c}e";
+    let rendered = render(&view(&[message("m-1", text)], &[]));
+    let shown = r"| a\u{202e}b\u{2066}c\u{2069}\u{202a}d";
+    assert!(
+        rendered.contains(&format!("{shown}\u{200f}\u{61c}e\n")),
+        "{rendered}"
+    );
+}
+
+#[test]
 fn the_newest_messages_are_kept_and_the_omission_is_stated() {
     let messages: Vec<_> = (0..200)
         .map(|i| message(&format!("m-{i}"), &"x".repeat(1000)))
