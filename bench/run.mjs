@@ -7,6 +7,7 @@
 //   following   what it costs to follow many remote tasks
 //   start       the first answer, and the first send of a principal
 //   growth      a principal with 1,000 tasks beside one with 100,000
+//   principals  200 principals in turn, and what they notice of a busy one
 //
 //   node bench/run.mjs [--only PART,PART] [--results FILE] [--state FOLDER] [--rounds N] [--sends N] [--gets N] [--lists N]
 //                      [--tasks N] [--streams N] [--watched N] [--wakes N] [--remote N]
@@ -26,6 +27,7 @@ import { parseArgs } from "node:util";
 import { startFloor, startJavaScriptSdk, startPythonSdk, startWorker } from "./contestants.mjs";
 import { measureFollowing } from "./following.mjs";
 import { measureGrowth, SIZE_NAMES } from "./growth.mjs";
+import { measurePrincipals } from "./principals.mjs";
 import { figuresOf, generatorShare, machine, table } from "./report.mjs";
 import { principalsOf, runRounds } from "./rounds.mjs";
 import { measureStart } from "./start.mjs";
@@ -77,6 +79,7 @@ const PARTS = {
   following: async (state) => ({ names: [WORKER], figures: await measureFollowing(state, counts.remote) }),
   start: async (state) => ({ names: [WORKER, FLOOR], figures: await measureStart(state) }),
   growth: async (state) => ({ names: SIZE_NAMES, figures: await measureGrowth(state) }),
+  principals: async (state) => ({ names: [WORKER, FLOOR], figures: await measurePrincipals(state) }),
 };
 
 const chosen = values.only?.split(",") ?? Object.keys(PARTS);
