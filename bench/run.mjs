@@ -8,9 +8,10 @@
 //   start       the first answer, and the first send of a principal
 //   growth      a principal with 1,000 tasks beside one with 100,000
 //   principals  200 principals in turn, and what they notice of a busy one
+//   crowd       thousands of watchers of one task, the memory of each, and whether their object leaves memory
 //
 //   node bench/run.mjs [--only PART,PART] [--results FILE] [--state FOLDER] [--rounds N] [--sends N] [--gets N] [--lists N]
-//                      [--tasks N] [--streams N] [--watched N] [--wakes N] [--remote N]
+//                      [--tasks N] [--streams N] [--watched N] [--wakes N] [--remote N] [--crowd N] [--idle-seconds N]
 //
 // Prints each part's table when it is done, and writes everything to bench/results.json, or where `--results` says; with
 // `--only`, nowhere else. A part that fails is told and does not keep the others from running. The Worker must have been
@@ -25,6 +26,7 @@ import os from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { startFloor, startJavaScriptSdk, startPythonSdk, startWorker } from "./contestants.mjs";
+import { measureCrowd } from "./crowd.mjs";
 import { measureFollowing } from "./following.mjs";
 import { measureGrowth, SIZE_NAMES } from "./growth.mjs";
 import { measurePrincipals } from "./principals.mjs";
@@ -56,6 +58,8 @@ const { values } = parseArgs({
     watched: { type: "string", default: "5" },
     wakes: { type: "string", default: "200" },
     remote: { type: "string", default: "200" },
+    crowd: { type: "string", default: "5000" },
+    "idle-seconds": { type: "string", default: "40" },
     state: { type: "string", default: existsSync(MEMORY_FOLDER) ? MEMORY_FOLDER : os.tmpdir() },
   },
 });
@@ -71,6 +75,7 @@ const plan = {
   },
 };
 const counts = { wakes: whole("wakes"), remote: whole("remote") };
+const crowd = { watchers: whole("crowd"), idleSeconds: whole("idle-seconds") };
 
 /** @type {Record<string, (state: string) => Promise<import("./report.mjs").Section & Record<string, unknown>>>} */
 const PARTS = {
@@ -80,6 +85,7 @@ const PARTS = {
   start: async (state) => ({ names: [WORKER, FLOOR], figures: await measureStart(state) }),
   growth: async (state) => ({ names: SIZE_NAMES, figures: await measureGrowth(state) }),
   principals: async (state) => ({ names: [WORKER, FLOOR], figures: await measurePrincipals(state) }),
+  crowd: async (state) => ({ names: [WORKER, FLOOR], figures: await measureCrowd(state, crowd) }),
 };
 
 const chosen = values.only?.split(",") ?? Object.keys(PARTS);
@@ -165,7 +171,7 @@ function seconds(since) {
   return Math.round((performance.now() - since) / 1000);
 }
 
-/** @param {"rounds" | "sends" | "gets" | "lists" | "tasks" | "streams" | "watched" | "wakes" | "remote"} option */
+/** @param {keyof typeof values} option */
 function whole(option) {
   const value = Number(values[option]);
   if (Number.isInteger(value) && value >= 1 && value <= 100_000) return value;
