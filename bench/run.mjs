@@ -5,6 +5,7 @@
 //               latency, an update to many watchers, and the size of the code
 //   wakes       how a wake reaches a resident that waits
 //   following   what it costs to follow many remote tasks
+//   apart       the CPU of whole tasks and of a resident's polls: one after the other, and one a second
 //   start       the first answer, and the first send of a principal
 //   growth      a principal with 1,000 tasks beside one with 100,000
 //   principals  200 principals in turn, and what they notice of a busy one
@@ -26,6 +27,7 @@ import os from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { startFloor, startJavaScriptSdk, startPythonSdk, startWorker } from "./contestants.mjs";
+import { measureApart } from "./apart.mjs";
 import { measureCrowd } from "./crowd.mjs";
 import { measureFollowing } from "./following.mjs";
 import { measureGrowth, SIZE_NAMES } from "./growth.mjs";
@@ -82,6 +84,7 @@ const PARTS = {
   rounds: measureRounds,
   wakes: async (state) => ({ names: [WORKER], figures: await measureWakes(state, counts.wakes) }),
   following: async (state) => ({ names: [WORKER], figures: await measureFollowing(state, counts.remote) }),
+  apart: async (state) => ({ names: [WORKER, FLOOR], figures: await measureApart(state) }),
   start: async (state) => ({ names: [WORKER, FLOOR], figures: await measureStart(state) }),
   growth: async (state) => ({ names: SIZE_NAMES, figures: await measureGrowth(state) }),
   principals: async (state) => ({ names: [WORKER, FLOOR], figures: await measurePrincipals(state) }),
