@@ -1,4 +1,4 @@
-// The Worker with every call to an object, transaction and row counted, as a module in front of it.
+// The Worker with every call to an object, transaction, alarm and row counted, as a module in front of it.
 
 /** The text of the module. `GET /counts` gives what was counted since the last time, and begins anew. */
 export const COUNTING = `
@@ -7,7 +7,7 @@ import worker, { PrincipalObject as Principal, WakeQueueObject as WakeQueue } fr
 let counts;
 let cursors;
 function begin() {
-  counts = { calls: 0, alarms: 0, transactions: 0 };
+  counts = { calls: 0, alarms: 0, alarmsSet: 0, transactions: 0 };
   cursors = [];
 }
 begin();
@@ -27,6 +27,11 @@ function counting(Class) {
       storage.transactionSync = (work) => {
         counts.transactions += 1;
         return transactionSync(work);
+      };
+      const setAlarm = storage.setAlarm.bind(storage);
+      storage.setAlarm = (...time) => {
+        counts.alarmsSet += 1;
+        return setAlarm(...time);
       };
       super(ctx, env);
     }
