@@ -91,6 +91,19 @@ impl<S: Store> Principal<'_, S> {
         if !self.is_served_here()? {
             return Ok(GrantReply::Stale);
         }
+        if let Some(turn_id) = self.abandoned_turn(&task, &claim) {
+            let end = EndTurn {
+                activation_id: command.activation_id,
+                task_id: command.task_id.clone(),
+                turn_id,
+                outcome: TurnOutcome::Expired,
+            };
+            self.end_turn(&end)?;
+            return match self.read_claim(command.activation_id)? {
+                Some(claim) if claim.wake_state == WakeState::Queued.code() => self.grant(command),
+                _ => Ok(GrantReply::Stale),
+            };
+        }
         let owed = claim.wake_state == WakeState::Queued.code()
             || claim.wake_state == WakeState::Woken.code();
         if superseded || state::is_settled(&task.state) || !owed {
@@ -119,6 +132,13 @@ impl<S: Store> Principal<'_, S> {
             Some(&command.turn_id),
         )?;
         Ok(granted(&task, deliveries.saturating_add(claim.failures)))
+    }
+
+    /// The turn of this queue's whose end it gave up telling of: how it ended is not known, only that it is over.
+    fn abandoned_turn(&self, task: &Task, claim: &Claim) -> Option<String> {
+        let is_ours = task.turn_resident.as_deref() == Some(self.scope.resident);
+        let is_woken = claim.wake_state == WakeState::Woken.code();
+        task.turn_id.clone().filter(|_| is_ours && is_woken)
     }
 
     /// Sets an activation aside whose records can't be read any more, so that it stands in no other's way.

@@ -13,6 +13,9 @@ use crate::storage::{Row, Store, StoreError};
 /// The pause before the end of a turn is reported again, in milliseconds, doubled each time up to a minute.
 const REPORT_RETRY_MS: i64 = 2_000;
 
+/// How often the end of a turn is reported, some eight and a half minutes long, before its principal is asked later.
+const MAX_REPORTS: i64 = 12;
+
 /// How long the end of a turn is remembered, in milliseconds.
 const REMEMBERED_MS: i64 = 15 * 60_000;
 
@@ -321,6 +324,10 @@ impl<S: Store> WakeQueue<'_, S> {
                 self.release(&turn.turn_id)?;
                 Ok(None)
             }
+            Phase::Ending if turn.attempts >= MAX_REPORTS => {
+                self.abandon(&turn)?;
+                Ok(None)
+            }
             Phase::Ending => {
                 let shift = u32::try_from(turn.attempts.clamp(0, 5)).unwrap_or(5);
                 let retry_ms =
@@ -337,6 +344,24 @@ impl<S: Store> WakeQueue<'_, S> {
                 Ok(Some(turn.ending(outcome)))
             }
         }
+    }
+
+    /// Lets the queue go on without the principal that can't be told of its turn's end, so that one principal's trouble is
+    /// not everybody's. The queue has taken the turn's authority back, and what it had let through was answered long
+    /// ago or never will be. The activation is asked for again, behind the others: granting it, its principal finds the
+    /// turn that is over.
+    fn abandon(&mut self, turn: &StoredTurn) -> Result<(), StoreError> {
+        self.store.execute("DELETE FROM turn", &[])?;
+        self.log_turn("turn_end_abandoned", &turn.turn_id, &turn.task_id);
+        self.requeue(
+            &turn.principal,
+            turn.activation_id,
+            &turn.task_id,
+            Some(self.environment.now_ms.saturating_add(REPORT_RETRY_MS)),
+            None,
+        )?;
+        self.effects.rings.push(WAKE_BELL.to_owned());
+        Ok(())
     }
 
     pub(super) fn finish_end(

@@ -201,6 +201,75 @@ fn an_end_whose_report_is_lost_is_reported_again_and_counts_once() {
     assert_eq!(world.take().delivery, 2);
 }
 
+/// Lets the time pass while nothing reaches a principal, until the queue has no turn any more; and how long that took, in
+/// milliseconds.
+fn pass_unreachable(world: &mut World) -> i64 {
+    let began_ms = world.now_ms;
+    while world.queues["resident"].turn().is_some() {
+        let (address, at_ms) = world.next_alarm().expect("an alarm");
+        world.now_ms = world.now_ms.max(at_ms);
+        world.fire(&address);
+        while !world.in_flight.is_empty() {
+            match world.in_flight[0] {
+                Message::Request { .. } => world.lose(0),
+                Message::Reply { .. } => world.deliver(0),
+            }
+        }
+    }
+    world.now_ms - began_ms
+}
+
+#[test]
+fn a_principal_that_cannot_be_told_of_an_end_holds_up_the_others_for_nine_minutes_at_most() {
+    let mut world = World::of(&["ann", "bob"]);
+    world.submit("ann", "m1");
+    let of_bob = world.submit("bob", "m1");
+    let turn = world.take();
+    world.begin_end("resident", &turn.turn_id, TurnOutcome::Ended);
+    world.lose(0);
+    let held_ms = pass_unreachable(&mut world);
+    assert!((8 * 60_000..9 * 60_000).contains(&held_ms), "{held_ms}");
+    let next = world.take();
+    assert_eq!(next.task_id, of_bob);
+    let refused = world.try_tool(&turn, complete("late")).unwrap_err();
+    assert_eq!(refused.reason(), "TURN_NOT_LIVE");
+    world.tool(&next, complete("done"));
+    world.end(&next);
+}
+
+#[test]
+fn a_turn_whose_end_was_never_told_counts_as_one_whose_lease_ran_out() {
+    let mut world = World::of(&["ann"]);
+    let task_id = world.submit("ann", "m1");
+    for delivery in 1..=5 {
+        let turn = world.take();
+        assert_eq!(turn.delivery, delivery);
+        world.begin_end("resident", &turn.turn_id, TurnOutcome::Ended);
+        world.lose(0);
+        pass_unreachable(&mut world);
+        world.pass(2_000);
+    }
+    assert!(world.try_take("s1").unwrap().is_none());
+    let evidence = world.evidence("ann", &task_id);
+    let times = |kind: &str| evidence.iter().filter(|other| *other == kind).count();
+    assert_eq!((times("TURN_EXPIRED"), times("WAKE_FAILED")), (5, 1));
+}
+
+#[test]
+fn a_task_that_was_settled_in_a_turn_whose_end_was_never_told_is_not_offered_again() {
+    let mut world = World::of(&["ann"]);
+    let task_id = world.submit("ann", "m1");
+    let turn = world.take();
+    world.tool(&turn, complete("done"));
+    world.begin_end("resident", &turn.turn_id, TurnOutcome::Ended);
+    world.lose(0);
+    pass_unreachable(&mut world);
+    world.pass(2_000);
+    assert!(world.try_take("s1").unwrap().is_none());
+    assert_eq!(world.queues["resident"].pending(), 0);
+    assert_eq!(world.state("ann", &task_id), "TASK_STATE_COMPLETED");
+}
+
 #[test]
 fn an_end_of_an_earlier_turn_that_comes_very_late_changes_nothing() {
     let mut world = World::of(&["ann"]);
