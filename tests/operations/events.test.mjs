@@ -9,7 +9,10 @@ import { fileURLToPath } from "node:url";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** Where an event is named: a call that logs, a core's event, a line written in JavaScript, and the request's own. */
-const NAMED = [/\b(?:log::(?:info|error)|fault|LogEvent::new|into_answer)\(\s*"([a-z_]+)"/g, /\bevent: "([a-z_]+)"/g];
+const NAMED = [
+  /\b(?:log::(?:info|error)|fault|LogEvent::new|log_turn|into_answer)\(\s*"([a-z_]+)"/g,
+  /\bevent: "([a-z_]+)"/g,
+];
 
 /** Names in code that is not part of the product: tests stand at the end of a file. */
 function served(text) {

@@ -15,6 +15,9 @@ async function depth() {
   return (await agent.call("GET", "/operator/v1/queues/default", { token: agent.tokens.operator })).json.depth;
 }
 
+/** How often the log tells of a new session. */
+const startups = () => agent.log.match(/"event":"resident_startup","resident":"default"/g)?.length ?? 0;
+
 const evidenceOf = (id) =>
   agent.rows("PrincipalObject", "SELECT kind, detail FROM evidence WHERE task_id = ? ORDER BY evidence_id", id);
 
@@ -41,6 +44,7 @@ test("the 129th wake behind a turn is not kept, its activation is, and a new ses
       ["WAKE_FAILED", "queue full"],
     ],
   );
+  await agent.logged(new RegExp(`"wake_overflow".*"resident":"default".*"task_id":"${onTop.id}"`));
   assert.equal(await depth(), MAX_PENDING);
   const others = await agent.rows("PrincipalObject", "SELECT task_id FROM evidence WHERE kind = 'WAKE_FAILED'");
   assert.deepEqual(
@@ -59,7 +63,9 @@ test("the 129th wake behind a turn is not kept, its activation is, and a new ses
   assert.deepEqual(taken, [first.id, ...waiting]);
   assert.equal(await alice.state(onTop.id), "TASK_STATE_SUBMITTED");
 
+  assert.equal(startups(), 1);
   const anew = await agent.resident().turn();
+  await until("the startup is logged", () => startups() === 2);
   assert.equal(anew.taskId, onTop.id);
   assert.equal(anew.grant.delivery, 1);
   await anew.complete("done in the end");

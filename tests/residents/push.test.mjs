@@ -49,13 +49,33 @@ test("a wake is pushed with a signature over its time and body, and holds nothin
   assert.ok(!agent.log.includes(secret));
 });
 
-test("a push that is refused is tried again, and is a failure that the evidence keeps", async () => {
+test("a push that is refused three times is a failure that the log and the evidence keep, until a session starts", async () => {
   status = 500;
   received.length = 0;
   const { id } = await alice.submit("nobody hears of this");
-  await until("a push", () => received.length > 0);
-  await agent.logged(/wake_push_failed/);
-  const pushes = await agent.rows("WakeQueueObject", "SELECT attempts FROM pushes WHERE task_id = ?", id);
-  assert.equal(pushes.length, 1);
-  assert.ok(pushes[0].attempts >= 1);
+  let tries = 0;
+  for (const pauseMs of [15_000, 60_000]) {
+    tries += 1;
+    await until("a push", () => received.length === tries);
+    await agent.logged(/wake_push_failed/);
+    await agent.letPass(pauseMs);
+  }
+  await agent.logged(new RegExp(`"wake_not_pushed".*"resident":"default".*"task_id":"${id}"`));
+  assert.equal(received.length, 3);
+  const evidence = await agent.rows(
+    "PrincipalObject",
+    "SELECT kind, detail FROM evidence WHERE task_id = ? ORDER BY evidence_id",
+    id,
+  );
+  assert.deepEqual(
+    evidence.map(({ kind, detail }) => [kind, detail]),
+    [
+      ["ACCEPTED", null],
+      ["WAKE_FAILED", "push failed"],
+    ],
+  );
+  const turn = await agent.resident().turn();
+  assert.equal(turn.taskId, id);
+  await turn.complete("done");
+  await turn.end();
 });

@@ -8,6 +8,7 @@ import { after } from "node:test";
 
 import { serve } from "../../scripts/serve.mjs";
 import { EventStream } from "./event-stream.mjs";
+import { moveStorage } from "./fixture.mjs";
 import { call } from "./http.mjs";
 import { keepUntilExit } from "./processes.mjs";
 import { Resident } from "./resident.mjs";
@@ -100,6 +101,13 @@ export class Deployment {
   /** Starts workerd anew on the same port and storage, after a kill. Another connection may hold the port for a while. */
   restart() {
     return until("workerd starts again", () => this.server.restart().then(() => true));
+  }
+
+  /** Lets so much time pass, by moving all that is stored back by as much while nothing is served. */
+  async letPass(ms) {
+    await this.server.stop();
+    await moveStorage(this.folder, -ms);
+    await this.restart();
   }
 
   /** Deploys it anew with other vars, on the same port and storage. The log begins anew too. */
