@@ -179,3 +179,44 @@ test("a delivery in sending survives a crash: it is held, and nobody sends it tw
   assert.equal(again.heldBy, "worker-1");
   assert.equal((await source.settle(deliveryId, { attempt, outcome: "DELIVERED" })).state, "DELIVERED");
 });
+
+test("an attempt that says nothing for 60 seconds counts as crashed: what becomes of it is as its recovery says", async () => {
+  const kinds = {
+    idempotent: operation({ recovery: "IDEMPOTENT" }),
+    lookup: operation({ recovery: "LOOKUP", canReconcile: true }),
+    blindLookup: operation({ recovery: "LOOKUP" }),
+    ambiguous: operation({ recovery: "AMBIGUOUS" }),
+  };
+  const begin = async () =>
+    Object.fromEntries(
+      await Promise.all(Object.entries(kinds).map(async ([name, reply]) => [name, await source.begin(taskId, reply)])),
+    );
+  const dispositions = async () =>
+    Object.fromEntries(Object.entries(await begin()).map(([name, { disposition }]) => [name, disposition]));
+  const first = await begin();
+  await agent.letPass(45_000);
+  assert.deepEqual(await dispositions(), {
+    idempotent: "HELD",
+    lookup: "HELD",
+    blindLookup: "HELD",
+    ambiguous: "HELD",
+  });
+  await agent.letPass(16_000);
+  // Nobody has asked: the alarm has found it out.
+  await agent.logged(new RegExp(`"${first.ambiguous.deliveryId}","event":"delivery_ambiguous"`));
+  assert.deepEqual(await dispositions(), {
+    idempotent: "SEND",
+    lookup: "RECONCILE",
+    blindLookup: "AMBIGUOUS",
+    ambiguous: "AMBIGUOUS",
+  });
+  const late = { attempt: first.idempotent.attempt, outcome: "DELIVERED" };
+  assertError(await settleAnyhow(first.idempotent.deliveryId, late), "DELIVERY_NOT_HELD", "attempt");
+  const unhealthy = await evidenceOf(agent, "alice", `&taskId=${taskId}&kind=UNHEALTHY`);
+  for (const { deliveryId } of [first.blindLookup, first.ambiguous]) {
+    assert.ok(
+      unhealthy.some(({ detail }) => detail.includes(deliveryId)),
+      deliveryId,
+    );
+  }
+});
