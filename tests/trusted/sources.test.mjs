@@ -64,6 +64,17 @@ test("a checkpoint is any JSON value, and comes back as it was", async () => {
   }
 });
 
+test("an integer of 64 bits comes back as it was sent, and one that has no place in them is refused by its path", async () => {
+  const put = (cursor) =>
+    source.call("PUT", "sources/numbers/checkpoint", `{"checkpoint":{"cursor":${cursor}},"covers":[]}`, {
+      headers: { "content-type": "application/json" },
+    });
+  for (const cursor of ["9007199254740993", "18446744073709551615", "-9223372036854775808"]) {
+    assert.match((await put(cursor)).text, new RegExp(`"cursor":${cursor}}`));
+  }
+  assertError(await put("18446744073709551616"), "INVALID_REQUEST", "checkpoint.cursor");
+});
+
 test("a locator leads to its task only while the task's turn is live", async () => {
   await source.declare(["TASK_ID"]);
   const nativeLocator = { channel: "C-7", thread: "1" };

@@ -106,6 +106,11 @@ impl Form {
         self.violations.add(at(name), rule.into());
     }
 
+    /// What is wrong with a value inside a field.
+    pub(super) fn violate_at(&mut self, path: &str, rule: &'static str) {
+        self.violations.add(Path::Root(path), rule);
+    }
+
     /// A text that must be there.
     pub(super) fn required(&mut self, name: &'static str, rule: &'static Rule) -> String {
         self.require(name);
