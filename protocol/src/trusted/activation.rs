@@ -23,14 +23,15 @@ pub const MAX_EVIDENCE_LOCATOR_BYTES: usize = 4096;
 /// How far `receivedAt` may lie in the future, in milliseconds: clocks differ.
 pub const MAX_CLOCK_SKEW_MS: i64 = 5 * 60 * 1000;
 
+/// It is shown to the agent, and to whoever reads the task: what a URL's user says is no address but a secret.
 static DISPLAY_URL: Rule = Rule {
     accepts: |text| {
         (text.starts_with("https://") || text.starts_with("http://"))
             && text.len() <= MAX_DISPLAY_URL_BYTES
-            && http::origin(text).is_some()
+            && http::origin(text).is_some_and(|origin| !origin.contains('@'))
             && http::is_uri(text)
     },
-    says: "must be an http or https URL of at most 2048 bytes",
+    says: "must be an http or https URL of at most 2048 bytes, without a user or password in it",
 };
 
 static EVIDENCE_LOCATOR: Rule = Rule {

@@ -62,7 +62,7 @@ fn an_event_is_read_whole() {
     let activation = accept(with(json!({
         "principal": "alice",
         "conversationKey": "c-1",
-        "displayUrl": "https://chat.example/m/1?x#y",
+        "displayUrl": "https://chat.example/@ann/1?x=a@b#y",
         "evidenceLocator": "s3://bucket/ä",
         "replyTo": "<a@mail.example>",
     })))
@@ -144,6 +144,8 @@ fn each_field_out_of_its_bounds_is_named() {
         ),
         ("displayUrl", json!("ftp://chat.example/")),
         ("displayUrl", json!("https://")),
+        ("displayUrl", json!("https://user:secret@chat.example/")),
+        ("displayUrl", json!("https://token@chat.example/m/1")),
         ("displayUrl", json!("javascript:alert(1)")),
         ("displayUrl", json!(format!("https://chat.example/{long}"))),
         ("evidenceLocator", json!(long)),
