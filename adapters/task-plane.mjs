@@ -26,13 +26,15 @@ export class TaskPlaneError extends Error {
    * @param {string} reason `ErrorInfo.reason`, such as `DUPLICATE_MESSAGE_ID`; `UNREACHED` where there was no answer
    * @param {string} message
    * @param {{ field: string, description: string }[]} fields those at fault
+   * @param {Record<string, string>} metadata `ErrorInfo.metadata`
    */
-  constructor(status, reason, message, fields = []) {
+  constructor(status, reason, message, fields = [], metadata = {}) {
     super(`${reason}: ${message}`);
     this.name = "TaskPlaneError";
     this.status = status;
     this.reason = reason;
     this.fields = fields;
+    this.metadata = metadata;
   }
 
   /** Whether the same call may succeed later. */
@@ -97,7 +99,8 @@ export class TaskPlane {
   }
 
   /**
-   * Hands over one event. When this returns, the plane has it for good.
+   * Hands over one event. When this returns, the plane has it for good. An event whose key and content are there already,
+   * and which only came by another way than then, say with another address in its locator, is the one that is there.
    *
    * @param {object} event
    * @param {string} event.providerEventId
@@ -108,15 +111,18 @@ export class TaskPlane {
    * @param {object[]} event.parts A2A Parts
    * @param {string} [event.displayUrl]
    * @param {string} [event.replyTo] the provider's id of the response that it directly replies to
-   * @returns {Promise<{ activationId: string, taskId: string, contextId: string, disposition: "created" | "continued" | "duplicate" }>}
+   * @returns {Promise<{ activationId?: string, taskId?: string, contextId?: string, disposition: "created" | "continued" | "duplicate" }>}
    */
   async accept({ receivedAt, ...event }) {
-    return this.#call("POST", "activations", {
-      source: this.#source,
-      ...event,
-      receivedAt: receivedAt.toISOString(),
-      contentDigest: await digestOf(event.parts),
-    });
+    const contentDigest = await digestOf(event.parts);
+    const activation = { source: this.#source, ...event, receivedAt: receivedAt.toISOString(), contentDigest };
+    try {
+      return await this.#call("POST", "activations", activation);
+    } catch (error) {
+      const isTheSame = error.reason === "DUPLICATE_MESSAGE_ID" && error.metadata.contentDigest === contentDigest;
+      if (isTheSame) return { disposition: "duplicate" };
+      throw error;
+    }
   }
 
   /** A task that one of this source's events made, with where it came from. */
@@ -230,9 +236,10 @@ export class TaskPlane {
 /** The plane's error, read from its A2A form (§11.6): a `google.rpc.Status` with an `ErrorInfo`. */
 function refusalOf(status, answer) {
   const details = Array.isArray(answer?.error?.details) ? answer.error.details : [];
-  const reason = details.find((detail) => typeof detail?.reason === "string")?.reason ?? `HTTP_${status}`;
+  const info = details.find((detail) => typeof detail?.reason === "string");
   const fields = details.flatMap((detail) => detail?.fieldViolations ?? []);
-  return new TaskPlaneError(status, reason, answer?.error?.message ?? "an answer that is no A2A error", fields);
+  const message = answer?.error?.message ?? "an answer that is no A2A error";
+  return new TaskPlaneError(status, info?.reason ?? `HTTP_${status}`, message, fields, info?.metadata);
 }
 
 function parsed(text) {

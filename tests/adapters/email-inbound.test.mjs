@@ -37,6 +37,18 @@ test("a mail that is delivered again makes no second task, and the agent is not 
   assert.equal((await world.agent.rows("PrincipalObject", claims, taskId)).length, 1);
 });
 
+test("a mail that comes again by another way is the same mail: another envelope sender, another case of the address", async () => {
+  const mail = { messageId: newMessageId(), text: "once, by two ways" };
+  const { taskId } = await world.accepted(mail);
+  for (const envelope of [{ from: PERSON.replace("@", "+forwarded@") }, { to: AGENT.toUpperCase() }]) {
+    assert.deepEqual(await world.receive(mail, envelope), { forwarded: [] }, JSON.stringify(envelope));
+  }
+  const before = world.service.sent.length;
+  await world.complete(taskId, "done");
+  assert.equal((await mailNumber(before + 1)).to, PERSON);
+  assert.equal(await world.resident.take(200), undefined);
+});
+
 test("one Message-ID with another content is refused for good", async () => {
   const messageId = newMessageId();
   const { taskId } = await world.accepted({ messageId, text: "one" });

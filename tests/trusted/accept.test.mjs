@@ -85,7 +85,12 @@ test("the same key with anything else but another time is a conflict that names 
     { evidenceLocator: "elsewhere" },
     { replyTo: "response-0" },
   ]) {
-    assertError(await source.tryAccept({ ...sent, ...other }), "DUPLICATE_MESSAGE_ID", "dedupeKey");
+    const { metadata } = assertError(
+      await source.tryAccept({ ...sent, ...other }),
+      "DUPLICATE_MESSAGE_ID",
+      "dedupeKey",
+    );
+    assert.equal(metadata.contentDigest, sent.contentDigest, "what was accepted, not what is sent");
   }
   const { history } = await alice.task(accepted.taskId);
   assert.equal(history.length, 1);

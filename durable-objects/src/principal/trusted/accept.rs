@@ -48,7 +48,8 @@ impl<S: Store> Principal<'_, S> {
         let digest = digest(activation)?;
         if let Some(prior) = self.prior_claim(&activation.source, &activation.dedupe_key)? {
             if prior.digest != digest {
-                return Err(conflict(&activation.dedupe_key).into());
+                let digest = self.content_digest_of(prior.activation_id)?;
+                return Err(conflict(&activation.dedupe_key, digest).into());
             }
             // The task is not read: also of one that can't be, a redelivery is acknowledged.
             let task_id = prior.task_id.ok_or(StoreError::Corrupt { what: "claim" })?;
@@ -92,6 +93,16 @@ impl<S: Store> Principal<'_, S> {
             &task.context_id,
             disposition,
         )
+    }
+
+    /// The digest of what an activation of a native source said.
+    fn content_digest_of(&self, activation_id: i64) -> Result<String, StoreError> {
+        self.store
+            .first(
+                "SELECT content_digest FROM origins WHERE activation_id = ?1",
+                &[activation_id.into()],
+            )?
+            .map_or(Ok(String::new()), |mut row| row.text())
     }
 
     fn target(&mut self, activation: &Activation, message: &str) -> Result<Target, CoreError> {
@@ -223,11 +234,13 @@ fn digest(activation: &Activation) -> Result<String, StoreError> {
     Ok(hex(&sha256(&json)))
 }
 
-fn conflict(dedupe_key: &str) -> A2aError {
+/// By the digest of what was accepted, a source tells other content from the same content described otherwise.
+fn conflict(dedupe_key: &str, content_digest: String) -> A2aError {
     A2aError::new(
         Reason::DuplicateMessageId,
         "this dedupeKey was accepted before with another event",
     )
     .with("dedupeKey", dedupe_key)
+    .with("contentDigest", content_digest)
     .violating("dedupeKey", "must be new for a new event")
 }
