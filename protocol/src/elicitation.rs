@@ -64,7 +64,7 @@ pub fn find_answer<'v>(
 
 /// Checks an answer against the schema it was asked with. `path` is that of the part's data, such as
 /// `message.parts[0].data`. Content fields that the schema does not name are kept, as long as they are
-/// strings, numbers or booleans.
+/// strings, numbers, booleans or lists of strings.
 ///
 /// # Errors
 /// Each field that is wrong, at most [`crate::error::MAX_VIOLATIONS`] of them.
@@ -156,6 +156,12 @@ mod tests {
                     "ratio": {"type": "number", "maximum": 0.5},
                     "ok": {"type": "boolean"},
                     "size": {"type": "string", "enum": ["s", "m"]},
+                    "color": {"type": "string", "oneOf": [{"const": "r", "title": "red"}]},
+                    "extras": {
+                        "type": "array",
+                        "items": {"anyOf": [{"const": "a", "title": "A"}, {"const": "b", "title": "B"}]},
+                        "maxItems": 2,
+                    },
                 },
                 "required": ["name"],
             }),
@@ -208,6 +214,8 @@ mod tests {
             "ratio": 0.5,
             "ok": false,
             "size": "m",
+            "color": "r",
+            "extras": ["b", "a"],
             "unasked": "kept",
         });
         assert_eq!(
@@ -244,7 +252,11 @@ mod tests {
             ("ok", json!(null)),
             ("size", json!("l")),
             ("unasked", json!({"nested": 1})),
-            ("unasked", json!(["nested"])),
+            ("unasked", json!([["nested"]])),
+            ("color", json!("red")),
+            ("extras", json!("a")),
+            ("extras", json!(["a", "c"])),
+            ("extras", json!(["a", "b", "a"])),
         ];
         for (field, value) in table {
             let mut content = json!({"name": "x"});

@@ -1,5 +1,6 @@
-//! MCP's flat schema for an answer, as its revision 2025-06-18 defines it: an object whose properties are
-//! strings, numbers, integers, booleans or enumerated strings, and nothing nested.
+//! MCP's flat schema for an answer, as its revision 2025-11-25 defines it: an object whose properties are strings, numbers,
+//! integers, booleans, enumerated strings or lists of them, and nothing nested. Every schema of revision 2025-06-18 is one,
+//! so that an agent of either may ask.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -79,15 +80,22 @@ impl RequestedSchema {
             let property = properties.and_then(|properties| properties.get(name));
             let problem = match property {
                 Some(property) => problem(property, value)?,
-                None if value.is_string() || value.is_number() || value.is_boolean() => {
-                    return None;
-                }
-                None => "must be a string, a number or a boolean".to_owned(),
+                None if is_plain(value) => return None,
+                None => "must be a string, a number, a boolean or a list of strings".to_owned(),
             };
             Some(violation(member(path, name), problem))
         });
         missing.chain(wrong).take(MAX_VIOLATIONS).collect()
     }
+}
+
+fn is_plain(value: &Value) -> bool {
+    value.is_string()
+        || value.is_number()
+        || value.is_boolean()
+        || value
+            .as_array()
+            .is_some_and(|items| items.iter().all(Value::is_string))
 }
 
 struct Check(Vec<FieldViolation>);
@@ -130,8 +138,11 @@ impl Check {
         if let Some(required) = fields.get("required") {
             self.required(required, properties, &member(path, "required"));
         }
+        if let Some(dialect) = fields.get("$schema") {
+            self.text(dialect, member(path, "$schema"));
+        }
         for key in fields.keys() {
-            if !matches!(key.as_str(), "type" | "properties" | "required") {
+            if !matches!(key.as_str(), "$schema" | "type" | "properties" | "required") {
                 self.fail(
                     member(path, key),
                     "is not allowed: the schema has type, properties, required",
@@ -170,21 +181,27 @@ impl Check {
         };
         let kind = fields.get("type").and_then(Value::as_str);
         let allowed: &[&str] = match kind {
-            Some("string") if fields.contains_key("enum") => &["enum", "enumNames"],
-            Some("string") => &["minLength", "maxLength", "format"],
-            Some("number" | "integer") => &["minimum", "maximum"],
+            Some("string") if fields.contains_key("enum") => &["default", "enum", "enumNames"],
+            Some("string") if fields.contains_key("oneOf") => &["default", "oneOf"],
+            Some("string") => &["default", "minLength", "maxLength", "format"],
+            Some("number" | "integer") => &["default", "minimum", "maximum"],
             Some("boolean") => &["default"],
+            Some("array") => &["default", "items", "minItems", "maxItems"],
             _ => {
                 return self.fail(
                     member(path, "type"),
-                    "must be string, number, integer or boolean: the schema is flat",
+                    "must be string, number, integer, boolean, or array of enumerated strings: the schema is flat",
                 );
             }
         };
+        let failed_before = self.0.len();
+        if kind == Some("array") {
+            self.items(fields.get("items"), &member(path, "items"));
+        }
         for (key, value) in fields {
             let at = member(path, key);
             match key.as_str() {
-                "type" => {}
+                "type" | "items" | "default" => {}
                 "title" | "description" => self.text(value, at),
                 key if !allowed.contains(&key) => self.fail(
                     at,
@@ -194,7 +211,8 @@ impl Check {
                     ),
                 ),
                 "enum" | "enumNames" => self.values(value, &at),
-                "minLength" | "maxLength" => {
+                "oneOf" => self.titled(value, &at),
+                "minLength" | "maxLength" | "minItems" | "maxItems" => {
                     if length(value).is_none() {
                         self.fail(at, "must be a whole number that is not negative");
                     }
@@ -204,7 +222,7 @@ impl Check {
                         self.fail(at, "must be a number");
                     }
                 }
-                "format" => {
+                _ => {
                     if !value
                         .as_str()
                         .is_some_and(|format| FORMATS.contains(&format))
@@ -212,14 +230,53 @@ impl Check {
                         self.fail(at, "must be email, uri, date or date-time");
                     }
                 }
-                _ => {
-                    if !value.is_boolean() {
-                        self.fail(at, "must be a boolean");
-                    }
-                }
             }
         }
         self.bounds(fields, path);
+        // A default is an answer. Whether it follows the rest can be said where the rest is right.
+        if self.0.len() == failed_before
+            && let Some(problem) = fields
+                .get("default")
+                .and_then(|default| problem(value, default))
+        {
+            self.fail(member(path, "default"), problem);
+        }
+    }
+
+    /// The strings that an array enumerates, with titles or without.
+    fn items(&mut self, items: Option<&Value>, path: &str) {
+        let fields = items.and_then(Value::as_object);
+        let is_string = |fields: &Map<String, Value>| {
+            fields.get("type").and_then(Value::as_str) == Some("string")
+        };
+        match fields.map(|fields| (fields.get("enum"), fields.get("anyOf"), fields)) {
+            Some((Some(values), None, fields)) if fields.len() == 2 && is_string(fields) => {
+                self.values(values, &member(path, "enum"));
+            }
+            Some((None, Some(titled), fields)) if fields.len() == 1 => {
+                self.titled(titled, &member(path, "anyOf"));
+            }
+            _ => self.fail(
+                path.to_owned(),
+                "must be {type: string, enum} or {anyOf}: the strings to choose from",
+            ),
+        }
+    }
+
+    /// Enumerated strings, each with its title.
+    fn titled(&mut self, value: &Value, path: &str) {
+        let options = self.list(value, path, "{const, title}");
+        for (index, option) in options.iter().enumerate() {
+            let at = item(path, index);
+            match option.as_object().filter(|fields| fields.len() == 2) {
+                Some(fields) => {
+                    for key in ["const", "title"] {
+                        self.text(fields.get(key).unwrap_or(&Value::Null), member(&at, key));
+                    }
+                }
+                None => self.fail(at, "must be {const, title}"),
+            }
+        }
     }
 
     fn bounds(&mut self, fields: &Map<String, Value>, path: &str) {
@@ -227,7 +284,11 @@ impl Check {
             let low = fields.get(low).and_then(Value::as_f64)?;
             Some((low, fields.get(high).and_then(Value::as_f64)?))
         };
-        for (low, high) in [("minLength", "maxLength"), ("minimum", "maximum")] {
+        for (low, high) in [
+            ("minLength", "maxLength"),
+            ("minimum", "maximum"),
+            ("minItems", "maxItems"),
+        ] {
             if pair(low, high).is_some_and(|(low, high)| low > high) {
                 self.fail(member(path, high), format!("must not be below {low}"));
             }
@@ -244,17 +305,22 @@ impl Check {
     }
 
     fn values(&mut self, value: &Value, path: &str) {
-        let Some(values) = value
-            .as_array()
-            .filter(|values| (1..=MAX_ENUM).contains(&values.len()))
-        else {
-            return self.fail(
-                path.to_owned(),
-                format!("must be an array of 1 to {MAX_ENUM} strings"),
-            );
-        };
+        let values = self.list(value, path, "strings");
         for (index, value) in values.iter().enumerate() {
             self.text(value, item(path, index));
+        }
+    }
+
+    fn list<'v>(&mut self, value: &'v Value, path: &str, what: &str) -> &'v [Value] {
+        match value.as_array() {
+            Some(values) if (1..=MAX_ENUM).contains(&values.len()) => values,
+            _ => {
+                self.fail(
+                    path.to_owned(),
+                    format!("must be an array of 1 to {MAX_ENUM} {what}"),
+                );
+                &[]
+            }
         }
     }
 
@@ -272,187 +338,5 @@ impl Check {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use serde_json::json;
-
-    fn parse(schema: &Value) -> Result<RequestedSchema, Vec<FieldViolation>> {
-        RequestedSchema::parse(schema, "requestedSchema")
-    }
-
-    fn fields(schema: Value) -> Vec<String> {
-        match parse(&schema) {
-            Ok(_) => panic!("accepted: {schema}"),
-            Err(violations) => violations.into_iter().map(|v| v.field).collect(),
-        }
-    }
-
-    fn with_property(property: Value) -> Value {
-        json!({"type": "object", "properties": {"p": property}})
-    }
-
-    #[test]
-    fn every_kind_of_property_of_the_revision_is_accepted() {
-        for property in [
-            json!({"type": "string"}),
-            json!({"type": "string", "title": "T", "description": "D", "minLength": 0, "maxLength": 9}),
-            json!({"type": "string", "format": "email"}),
-            json!({"type": "string", "format": "uri"}),
-            json!({"type": "string", "format": "date"}),
-            json!({"type": "string", "format": "date-time"}),
-            json!({"type": "string", "enum": ["a", "b"]}),
-            json!({"type": "string", "enum": ["a", "b"], "enumNames": ["A", "B"]}),
-            json!({"type": "number", "minimum": -1.5, "maximum": 1.5}),
-            json!({"type": "integer", "minimum": 1, "maximum": 1}),
-            json!({"type": "boolean", "default": true}),
-        ] {
-            assert!(
-                parse(&with_property(property.clone())).is_ok(),
-                "{property}"
-            );
-        }
-        assert!(parse(&json!({"type": "object", "properties": {}})).is_ok());
-        assert!(
-            parse(&json!({"type": "object", "properties": {"a": {"type": "boolean"}}, "required": ["a"]}))
-                .is_ok()
-        );
-    }
-
-    #[test]
-    fn a_schema_that_is_not_flat_or_not_of_the_revision_names_the_field() {
-        let p = |suffix: &str| format!("requestedSchema.properties.p{suffix}");
-        let table = [
-            (json!({"type": "object", "properties": {}}), p(".type")),
-            (
-                json!({"type": "array", "items": {"type": "string"}}),
-                p(".type"),
-            ),
-            (json!({"type": ["string", "null"]}), p(".type")),
-            (json!({}), p(".type")),
-            (json!("string"), p("")),
-            (json!({"type": "string", "pattern": "a"}), p(".pattern")),
-            (json!({"type": "string", "minimum": 1}), p(".minimum")),
-            (json!({"type": "string", "format": "ipv4"}), p(".format")),
-            (json!({"type": "string", "minLength": -1}), p(".minLength")),
-            (json!({"type": "string", "minLength": 1.5}), p(".minLength")),
-            (
-                json!({"type": "string", "minLength": 2, "maxLength": 1}),
-                p(".maxLength"),
-            ),
-            (json!({"type": "string", "enum": []}), p(".enum")),
-            (json!({"type": "string", "enum": ["a", 1]}), p(".enum[1]")),
-            (
-                json!({"type": "string", "enum": ["a"], "enumNames": []}),
-                p(".enumNames"),
-            ),
-            (
-                json!({"type": "string", "enumNames": ["A"]}),
-                p(".enumNames"),
-            ),
-            (json!({"type": "number", "minimum": "1"}), p(".minimum")),
-            (
-                json!({"type": "integer", "minimum": 2, "maximum": 1}),
-                p(".maximum"),
-            ),
-            (json!({"type": "integer", "enum": [1]}), p(".enum")),
-            (json!({"type": "boolean", "default": 1}), p(".default")),
-            (json!({"type": "boolean", "title": 1}), p(".title")),
-            (
-                json!({"type": "boolean", "description": "d".repeat(MAX_TEXT_CHARS + 1)}),
-                p(".description"),
-            ),
-        ];
-        for (property, field) in table {
-            let found = fields(with_property(property.clone()));
-            assert!(found.contains(&field), "{property}: {found:?}");
-        }
-    }
-
-    #[test]
-    fn a_schema_of_another_shape_names_the_field() {
-        let table = [
-            (json!(null), ""),
-            (json!({"properties": {}}), ".type"),
-            (json!({"type": "string", "properties": {}}), ".type"),
-            (json!({"type": "object"}), ".properties"),
-            (json!({"type": "object", "properties": []}), ".properties"),
-            (
-                json!({"type": "object", "properties": {}, "required": "a"}),
-                ".required",
-            ),
-            (
-                json!({"type": "object", "properties": {}, "required": ["a"]}),
-                ".required[0]",
-            ),
-            (
-                json!({"type": "object", "properties": {"a": {"type": "boolean"}}, "required": ["a", "a"]}),
-                ".required[1]",
-            ),
-            (
-                json!({"type": "object", "properties": {}, "$defs": {}}),
-                "[\"$defs\"]",
-            ),
-            (
-                json!({"type": "object", "properties": {"": {"type": "boolean"}}}),
-                ".properties[\"\"]",
-            ),
-        ];
-        for (schema, path) in table {
-            assert_eq!(
-                fields(schema.clone()),
-                [format!("requestedSchema{path}")],
-                "{schema}"
-            );
-        }
-    }
-
-    #[test]
-    fn sizes_are_bounded() {
-        let properties: Map<String, Value> = (0..=MAX_PROPERTIES)
-            .map(|n| (format!("p{n}"), json!({"type": "boolean"})))
-            .collect();
-        assert_eq!(
-            fields(json!({"type": "object", "properties": properties})),
-            ["requestedSchema.properties"]
-        );
-        let values = vec!["x"; MAX_ENUM + 1];
-        assert_eq!(
-            fields(with_property(json!({"type": "string", "enum": values}))),
-            ["requestedSchema.properties.p.enum"]
-        );
-        let wrong: Map<String, Value> = (0..MAX_PROPERTIES)
-            .map(|n| (format!("p{n}"), json!(0)))
-            .collect();
-        assert_eq!(
-            fields(json!({"type": "object", "properties": wrong})).len(),
-            MAX_VIOLATIONS
-        );
-    }
-
-    #[test]
-    fn a_schema_is_stored_as_itself_and_checked_when_it_is_read() {
-        let schema = with_property(json!({"type": "boolean"}));
-        let parsed = parse(&schema).unwrap();
-        assert_eq!(serde_json::to_value(&parsed).unwrap(), schema);
-        assert_eq!(
-            serde_json::from_value::<RequestedSchema>(schema).unwrap(),
-            parsed
-        );
-        let error =
-            serde_json::from_value::<RequestedSchema>(json!({"type": "object"})).unwrap_err();
-        assert!(error.to_string().starts_with("requestedSchema.properties"));
-    }
-
-    proptest! {
-        #[test]
-        fn any_property_is_accepted_or_named(kind in "string|number|integer|boolean|object|\\PC{0,5}", key in "title|minLength|minimum|enum|format|default|\\PC{0,5}", value in prop_oneof![Just(json!(null)), Just(json!(1)), Just(json!(1.5)), Just(json!("x")), Just(json!(["x"])), Just(json!({}))]) {
-            let mut property = json!({"type": kind});
-            property[key] = value;
-            if let Err(violations) = parse(&with_property(property)) {
-                prop_assert!(!violations.is_empty());
-                prop_assert!(violations.iter().all(|v| v.field.starts_with("requestedSchema.properties.p")));
-            }
-        }
-    }
-}
+#[path = "schema_tests.rs"]
+mod tests;

@@ -24,6 +24,7 @@ pub(super) fn problem(property: &Value, value: &Value) -> Option<String> {
                 .filter(|maximum| actual > *maximum)
                 .map(|maximum| format!("must be at most {maximum}"))
         }
+        Some("array") => list_problem(property, value),
         _ => match value.as_str() {
             Some(text) => text_problem(property, text),
             None => Some("must be a string".to_owned()),
@@ -31,9 +32,39 @@ pub(super) fn problem(property: &Value, value: &Value) -> Option<String> {
     }
 }
 
+/// Whether a schema enumerates strings, and this among them. `None` where it enumerates none.
+fn enumerates(schema: &Value, text: &str) -> Option<bool> {
+    let options = ["enum", "oneOf", "anyOf"]
+        .iter()
+        .find_map(|key| schema.get(key)?.as_array())?;
+    // With a title it is an object, and its value is `const`.
+    let is_it = |option: &Value| option.get("const").unwrap_or(option) == text;
+    Some(options.iter().any(is_it))
+}
+
+fn list_problem(property: &Value, value: &Value) -> Option<String> {
+    let of_options = |items: &&Vec<Value>| {
+        let options = property.get("items").unwrap_or(&Value::Null);
+        items.iter().all(|item| {
+            item.as_str()
+                .is_some_and(|text| enumerates(options, text) == Some(true))
+        })
+    };
+    let Some(items) = value.as_array().filter(of_options) else {
+        return Some("must be a list of the enumerated values".to_owned());
+    };
+    let count = u64::try_from(items.len()).unwrap_or(u64::MAX);
+    let bound = |key: &str| property.get(key).and_then(length);
+    if let Some(minimum) = bound("minItems").filter(|minimum| count < *minimum) {
+        return Some(format!("must have at least {minimum} items"));
+    }
+    bound("maxItems")
+        .filter(|maximum| count > *maximum)
+        .map(|maximum| format!("must have at most {maximum} items"))
+}
+
 fn text_problem(property: &Value, text: &str) -> Option<String> {
-    if let Some(values) = property.get("enum").and_then(Value::as_array) {
-        let known = values.iter().any(|value| value == text);
+    if let Some(known) = enumerates(property, text) {
         return (!known).then(|| "must be one of the enumerated values".to_owned());
     }
     let bound = |key: &str| property.get(key).and_then(length);
