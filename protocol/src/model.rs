@@ -17,6 +17,12 @@ pub const MAX_TOKENS: u32 = 4096;
 /// The most tokens of all answers of a turn.
 pub const MAX_TURN_TOKENS: u64 = 64 * 1024;
 
+/// How long a whole turn may take, in milliseconds.
+pub const TURN_TIMEOUT_MS: i64 = 600_000;
+
+/// How long one answer may take, in milliseconds.
+const ANSWER_TIMEOUT_MS: i64 = 120_000;
+
 /// The largest answer read, in bytes.
 pub const MAX_ANSWER_BYTES: u32 = 2 * 1024 * 1024;
 
@@ -34,6 +40,14 @@ const CUT: &str = "\n(the rest is left out to keep this text short)";
 
 /// The most tool calls of one answer.
 const MAX_CALLS: usize = 16;
+
+/// How long what comes next in a turn may take, in milliseconds: no longer than one answer may, and no longer than the turn
+/// has left. `None` once its time is over.
+#[must_use]
+pub fn time_left_ms(now_ms: i64, deadline_ms: i64) -> Option<u32> {
+    let left_ms = deadline_ms.saturating_sub(now_ms).min(ANSWER_TIMEOUT_MS);
+    u32::try_from(left_ms).ok().filter(|left_ms| *left_ms > 0)
+}
 
 /// What a model wants done.
 #[derive(Debug, Clone, PartialEq)]
@@ -246,6 +260,17 @@ mod tests {
         let body = json!({ "choices": [{ "message": { "content": text } }] });
         let answer = Answer::parse(&body.to_string()).unwrap();
         assert!((1_250..1_300).contains(&answer.tokens), "{}", answer.tokens);
+    }
+
+    #[test]
+    fn one_answer_takes_no_longer_than_its_turn_has_left() {
+        let left_ms = |now_ms| time_left_ms(now_ms, TURN_TIMEOUT_MS);
+        assert_eq!(left_ms(0), Some(120_000));
+        assert_eq!(left_ms(TURN_TIMEOUT_MS - 7_000), Some(7_000));
+        assert_eq!(left_ms(TURN_TIMEOUT_MS - 1), Some(1));
+        for now_ms in [TURN_TIMEOUT_MS, TURN_TIMEOUT_MS + 1, i64::MAX] {
+            assert_eq!(left_ms(now_ms), None);
+        }
     }
 
     #[test]

@@ -10,7 +10,8 @@ use protocol::error::A2aError;
 use protocol::mcp::UNTRUSTED_NOTICE;
 use protocol::mcp::tools::settles;
 use protocol::model::{
-    Answer, Conversation, MAX_ANSWER_BYTES, MAX_STEPS, MAX_TURN_TOKENS, ToolCall,
+    Answer, Conversation, MAX_ANSWER_BYTES, MAX_STEPS, MAX_TURN_TOKENS, TURN_TIMEOUT_MS, ToolCall,
+    time_left_ms,
 };
 use serde_json::Map;
 
@@ -20,10 +21,6 @@ use crate::resident::{Body, read_tool};
 use crate::runtime::clock;
 use crate::runtime::log;
 use crate::runtime::post::post;
-
-/// How long a model may take to answer once, and for a whole turn, in milliseconds.
-const ANSWER_TIMEOUT_MS: u32 = 120_000;
-const TURN_TIMEOUT_MS: i64 = 600_000;
 
 /// The lease of a model's turn, in milliseconds: each tool renews it.
 const LEASE_MS: i64 = 300_000;
@@ -95,13 +92,10 @@ async fn run(inner: &Rc<Inner>, config: &Config, model: &Model, turn: &Turn) -> 
     let deadline_ms = clock::now_ms().saturating_add(TURN_TIMEOUT_MS);
     let mut tokens = 0_u64;
     for _ in 0..MAX_STEPS {
-        if clock::now_ms() > deadline_ms {
-            return Err("the model took too long".to_owned());
-        }
         if conversation.is_too_long() {
             return Err("the model's conversation grew too long".to_owned());
         }
-        let answer = ask(model, &conversation).await?;
+        let answer = ask(model, &conversation, left_ms(deadline_ms)?).await?;
         tokens = tokens.saturating_add(answer.tokens);
         if tokens > MAX_TURN_TOKENS {
             return Err("the model took too many tokens".to_owned());
@@ -122,12 +116,18 @@ async fn run(inner: &Rc<Inner>, config: &Config, model: &Model, turn: &Turn) -> 
             };
         }
         for call in &answer.calls {
+            left_ms(deadline_ms)?;
             if done(inner, config, model, turn, call, &mut conversation).await? {
                 return Ok(());
             }
         }
     }
     Err("the model took too many steps".to_owned())
+}
+
+/// How long the next step may take, in milliseconds.
+fn left_ms(deadline_ms: i64) -> Result<u32, String> {
+    time_left_ms(clock::now_ms(), deadline_ms).ok_or_else(|| "the model took too long".to_owned())
 }
 
 /// Carries a call out and tells the model what came of it. True where it settled the task.
@@ -217,7 +217,11 @@ async fn tool(
         })
 }
 
-async fn ask(model: &Model, conversation: &Conversation) -> Result<Answer, String> {
+async fn ask(
+    model: &Model,
+    conversation: &Conversation,
+    timeout_ms: u32,
+) -> Result<Answer, String> {
     let request = conversation.request();
     let text = match &model.endpoint {
         ModelEndpoint::Url { url, key } => {
@@ -226,7 +230,7 @@ async fn ask(model: &Model, conversation: &Conversation) -> Result<Answer, Strin
             if let Some(bearer) = &bearer {
                 headers.push(("authorization", bearer));
             }
-            let posted = post(url, &headers, &request, MAX_ANSWER_BYTES, ANSWER_TIMEOUT_MS)
+            let posted = post(url, &headers, &request, MAX_ANSWER_BYTES, timeout_ms)
                 .await
                 .map_err(|error| {
                     log::error("model_unanswered", &[("reason", &error.to_string())]);
@@ -237,13 +241,14 @@ async fn ask(model: &Model, conversation: &Conversation) -> Result<Answer, Strin
             }
             posted.text
         }
-        ModelEndpoint::WorkersAi(ai) => ai
-            .run(&model.name, &request, ANSWER_TIMEOUT_MS)
-            .await
-            .map_err(|error| {
-                log::error("model_unanswered", &[("reason", &error.to_string())]);
-                "the model did not answer".to_owned()
-            })?,
+        ModelEndpoint::WorkersAi(ai) => {
+            ai.run(&model.name, &request, timeout_ms)
+                .await
+                .map_err(|error| {
+                    log::error("model_unanswered", &[("reason", &error.to_string())]);
+                    "the model did not answer".to_owned()
+                })?
+        }
     };
     Answer::parse(&text).ok_or_else(|| "the model's answer is none".to_owned())
 }
