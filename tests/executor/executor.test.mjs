@@ -201,15 +201,16 @@ test("a task whose executor breaks off is FAILED", async () => {
 });
 
 test("an executor that fails before it decides leaves no trace, and the same message may be sent again", async () => {
-  for (const [text, reason] of [
-    ["garbage", "INVALID_AGENT_RESPONSE"],
-    ["refuse", "UNAVAILABLE"],
+  for (const [text, reason, event] of [
+    ["garbage", "INVALID_AGENT_RESPONSE", /"executor_invalid"/],
+    ["refuse", "UNAVAILABLE", /"executor_unanswered"/],
   ]) {
     const sent = message(text);
     assertError(await alice.send(sent), reason);
     assertError(await alice.send(sent), reason);
     const claims = await agent.rows("PrincipalObject", "SELECT * FROM claims WHERE dedupe_key = ?", sent.messageId);
     assert.equal(claims.length, 0);
+    await agent.logged(event);
   }
 });
 

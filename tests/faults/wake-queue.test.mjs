@@ -10,7 +10,7 @@ import { until } from "../support/until.mjs";
 const faulty = await startFaulty({ vars: { A2A_OBJECT_TIMEOUT_MS: "400" } });
 const agent = faulty.deployment;
 const alice = agent.as("alice");
-const resident = agent.resident();
+let resident = agent.resident();
 
 const principal = (command, when, fault) => faulty.arm("PRINCIPAL", "alice", command, when, fault);
 const queue = (command, when, fault) => faulty.arm("WAKE_QUEUE", "default", command, when, fault);
@@ -52,11 +52,27 @@ for (const fault of ["hang", "reset"]) {
     await turn.complete("done");
     await principal("EndTurn", "before", fault);
     assertHonest(await turn.tryEnd());
+    await agent.logged(/"end_turn_failed"/);
     const next = await alice.submit("the next");
     assertTask(await alice.task(id), "TASK_STATE_COMPLETED");
     await completeOnce(next.id, await resident.turn(20_000));
   });
 }
+
+test("throw when a principal is asked what it has open at a startup: it is asked again", async () => {
+  const { id } = await alice.submit("asked for again");
+  assert.equal((await resident.turn()).taskId, id);
+  await principal("Replay", "before", "throw");
+  const anew = agent.resident();
+  assert.equal(await anew.take(0), undefined);
+  await agent.logged(/"replay_failed"/);
+  const turn = await anew.turn(20_000);
+  assert.equal(turn.taskId, id);
+  await turn.complete("done");
+  await turn.end();
+  resident = agent.resident();
+  await resident.take(0);
+});
 
 for (const fault of ["hang", "throw", "panic", "reset"]) {
   test(`${fault} during a tool call: an honest error, and the turn goes on`, async () => {
@@ -64,6 +80,7 @@ for (const fault of ["hang", "throw", "panic", "reset"]) {
     const turn = await resident.turn();
     await principal("UseTool", "before", fault);
     assertHonest(await turn.tool("a2a_complete_task", { response: "lost" }));
+    await agent.logged(/"tool_failed"/);
     assert.equal(await alice.state(id), "TASK_STATE_WORKING");
     await completeOnce(id, turn);
   });

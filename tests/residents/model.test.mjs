@@ -106,6 +106,7 @@ test("a failing model is a failed turn, tried again and then parked, and nothing
   await until("three failed turns", async () => (await evidence()).some(({ kind }) => kind === "UNHEALTHY"));
   const kinds = (await evidence()).map(({ kind }) => kind);
   assert.equal(kinds.filter((kind) => kind === "TURN_FAILED").length, 3);
+  await agent.logged(/"model_turn_failed","reason":"the model answered with status 500"/);
   assert.equal(await alice.state(id), "TASK_STATE_WORKING");
   assert.equal((await alice.send("speak")).json.task.status.state, "TASK_STATE_COMPLETED");
 });

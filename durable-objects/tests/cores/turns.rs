@@ -46,6 +46,10 @@ fn a_resident_has_one_turn_at_a_time() {
     world.tool(&again, complete("done"));
     world.end(&again);
     assert_ne!(world.take().task_id, turn.task_id);
+    assert_eq!(
+        (world.logged["turn_granted"], world.logged["turn_ended"]),
+        (2, 1)
+    );
 }
 
 #[test]
@@ -229,6 +233,7 @@ fn a_principal_that_cannot_be_told_of_an_end_holds_up_the_others_for_nine_minute
     world.lose(0);
     let held_ms = pass_unreachable(&mut world);
     assert!((8 * 60_000..9 * 60_000).contains(&held_ms), "{held_ms}");
+    assert_eq!(world.logged["turn_end_abandoned"], 1);
     let next = world.take();
     assert_eq!(next.task_id, of_bob);
     let refused = world.try_tool(&turn, complete("late")).unwrap_err();

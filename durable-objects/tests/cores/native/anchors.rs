@@ -173,6 +173,7 @@ fn an_anchor_never_moves_to_another_task() {
     assert_eq!(refused.reason(), "ANCHOR_TAKEN");
     // A delivery that reports the same response stands, and moves nothing either.
     deliver(&mut world, &second, "r1");
+    assert_eq!(world.logged["anchor_taken"], 1);
     let continued = world.accept("ann", reply_to("e2", "r1", "thread"));
     assert_eq!(continued["taskId"], first.as_str());
     // Recording it again for its own task is no change.

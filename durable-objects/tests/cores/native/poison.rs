@@ -33,6 +33,7 @@ fn a_claim_whose_task_can_t_be_read_is_quarantined_with_evidence_and_never_block
             world.evidence("ann", &poisoned),
             ["ACCEPTED", "QUARANTINED"]
         );
+        assert_eq!(world.logged["claim_quarantined"], 1);
         world.tool(&turn, complete("done"));
         world.end(&turn);
         // A restart of the resident offers it no more, and records nothing anew.
@@ -64,6 +65,7 @@ fn a_notice_that_can_t_be_read_holds_up_no_other() {
         &[],
     );
     assert_eq!(set_aside, 1);
+    assert_eq!(world.logged["notice_quarantined"], 1);
 }
 
 #[test]
@@ -103,6 +105,7 @@ fn a_settlement_that_can_t_be_read_holds_up_no_other_and_sets_no_alarm_again_and
             &[],
         );
         assert_eq!(due, 0);
+        assert_eq!(world.logged["settlement_quarantined"], 1);
     }
 }
 

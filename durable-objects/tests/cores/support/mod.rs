@@ -115,6 +115,8 @@ pub struct World {
     /// What sources were told, in order.
     pub settled: Vec<OwedSettlement>,
     pub lost_notices: u32,
+    /// How often each event was logged.
+    pub logged: BTreeMap<&'static str, u32>,
     answers: BTreeMap<Ticket, Answer>,
     next_ticket: Ticket,
     ids: Counter,
@@ -140,6 +142,7 @@ impl World {
             tells_sources: true,
             settled: Vec::new(),
             lost_notices: 0,
+            logged: BTreeMap::new(),
             answers: BTreeMap::new(),
             next_ticket: 0,
             ids: Counter::default(),
@@ -207,6 +210,7 @@ impl World {
 
     /// What follows a principal's commit, unless its object dies right then.
     fn carry_out(&mut self, principal: &str, effects: Effects) -> Result<(), Failure> {
+        self.log(&effects);
         let object = self.principals.get_mut(principal).expect("a principal");
         object.set_alarm(effects.alarm_ms);
         if std::mem::take(&mut self.dies_after_commit) {
@@ -230,6 +234,12 @@ impl World {
         }
         self.deliver_notices(principal, effects.notices);
         Ok(())
+    }
+
+    fn log(&mut self, effects: &Effects) {
+        for event in &effects.log {
+            *self.logged.entry(event.event).or_default() += 1;
+        }
     }
 
     fn lose_notices(&mut self, principal: &str, notices: &[OwedNotice]) {
@@ -289,6 +299,9 @@ impl World {
         if std::mem::take(&mut self.dies_after_commit) {
             self.reset(&Address::Queue(resident.to_owned()));
             return Err(Failure::Lost);
+        }
+        for event in &effects.log {
+            *self.logged.entry(event.event).or_default() += 1;
         }
         object.rings.extend(effects.rings);
         for event in effects.log {
@@ -473,7 +486,7 @@ impl World {
                     .transaction(|store| principal::compact(store, Environment { now_ms, ids }));
                 compacted.unwrap();
                 let ids = &mut self.ids;
-                let (due, _) = object
+                let (due, of_notices) = object
                     .store
                     .transaction(|store| principal::due_notices(store, Environment { now_ms, ids }))
                     .unwrap();
@@ -485,7 +498,7 @@ impl World {
                     })
                     .unwrap();
                 let ids = &mut self.ids;
-                let (settlements, _) = object
+                let (settlements, of_settlements) = object
                     .store
                     .transaction(|store| {
                         principal::due_settlements(store, Environment { now_ms, ids })
@@ -493,6 +506,8 @@ impl World {
                     .unwrap();
                 self.settled.extend(settlements);
                 object.alarm_ms = principal::next_due_ms(&object.store).unwrap();
+                self.log(&of_notices);
+                self.log(&of_settlements);
                 if std::mem::take(&mut self.dies_after_commit) {
                     self.reset(address);
                 } else {
