@@ -1,6 +1,7 @@
 //! The plane's errors, read from the A2A form (specification section 11.6): a `google.rpc.Status` with an `ErrorInfo`
 //! and, where fields are at fault, a `BadRequest`.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Deserialize;
@@ -21,6 +22,8 @@ pub struct Refusal {
     pub message: String,
     /// The fields at fault, each with what would be right.
     pub fields: Vec<FieldAtFault>,
+    /// `ErrorInfo.metadata`: what it is about, by name.
+    pub metadata: BTreeMap<String, String>,
 }
 
 /// A field of the request that breaks the contract.
@@ -50,6 +53,8 @@ struct Status {
 #[derive(Deserialize)]
 struct Detail {
     reason: Option<String>,
+    #[serde(default)]
+    metadata: BTreeMap<String, String>,
     #[serde(default, rename = "fieldViolations")]
     field_violations: Vec<FieldAtFault>,
 }
@@ -65,15 +70,14 @@ impl Refusal {
                 message: "the answer's body is not an A2A error; is this the task plane's URL?"
                     .to_owned(),
                 fields: Vec::new(),
+                metadata: BTreeMap::new(),
             };
         };
-        let reason = error
-            .details
-            .iter()
-            .find_map(|detail| detail.reason.clone());
+        let info = error.details.iter().find(|detail| detail.reason.is_some());
         Self {
             http_status,
-            reason,
+            reason: info.and_then(|info| info.reason.clone()),
+            metadata: info.map(|info| info.metadata.clone()).unwrap_or_default(),
             message: error.message,
             fields: error
                 .details
@@ -142,12 +146,14 @@ mod tests {
             400,
             br#"{"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": "the request is not valid",
                 "details": [
-                  {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "INVALID_REQUEST", "domain": "a2a-protocol.org"},
+                  {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "INVALID_REQUEST", "domain": "a2a-protocol.org",
+                   "metadata": {"byteOffset": "7"}},
                   {"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [
                     {"field": "source", "description": "must be an identifier"},
                     {"field": "nativeLocator", "description": "must have 1 to 32 fields"}]}]}}"#,
         );
         assert!(refusal.has_reason("INVALID_REQUEST"));
+        assert_eq!(refusal.metadata["byteOffset"], "7");
         assert_eq!(
             refusal.to_string(),
             "INVALID_REQUEST: the request is not valid (source must be an identifier; nativeLocator must have 1 to 32 fields)"

@@ -79,7 +79,8 @@ impl TaskPlane {
     /// Hands an event over. Once this returns, the plane has it for good: only now may it be acknowledged at the provider.
     ///
     /// # Errors
-    /// `DUPLICATE_MESSAGE_ID` where the dedupe key was accepted with other content; `TASK_NOT_FOUND`,
+    /// `DUPLICATE_MESSAGE_ID` where the dedupe key was accepted with other content, or with the same described otherwise:
+    /// then the refusal's `contentDigest` is that of these parts, and the event is there; `TASK_NOT_FOUND`,
     /// `UNSUPPORTED_OPERATION` and `CONTEXT_NOT_FOUND` for what it names; `RESOURCE_EXHAUSTED` while the principal has too
     /// many open tasks; `PAYLOAD_TOO_LARGE`.
     pub async fn accept(&self, activation: &Activation) -> Result<Accepted, CallError> {

@@ -61,6 +61,14 @@ fn reason(error: &CallError) -> &str {
     }
 }
 
+/// The digest of the content that was accepted under the dedupe key.
+fn accepted_digest(error: &CallError) -> Option<String> {
+    match error {
+        CallError::Refused(refusal) => refusal.metadata.get("contentDigest").cloned(),
+        other => panic!("no refusal: {other}"),
+    }
+}
+
 fn fields(error: &CallError) -> Vec<&str> {
     match error {
         CallError::Refused(refusal) => refusal
@@ -92,9 +100,19 @@ async fn an_event_is_accepted_once_whatever_its_parts_are() {
         (first.task_id, first.activation_id)
     );
 
+    let mut elsewhere = event.clone();
+    elsewhere
+        .native_locator
+        .insert("channel".to_owned(), "another".to_owned());
+    let described_otherwise = plane.accept(&elsewhere).await.unwrap_err();
+    assert_eq!(reason(&described_otherwise), "DUPLICATE_MESSAGE_ID");
+    let digest = task_plane_client::content_digest(&event.parts);
+    assert_eq!(accepted_digest(&described_otherwise), Some(digest.clone()));
+
     event.parts.pop();
     let other = plane.accept(&event).await.unwrap_err();
     assert_eq!(reason(&other), "DUPLICATE_MESSAGE_ID");
+    assert_eq!(accepted_digest(&other), Some(digest));
 }
 
 #[tokio::test]
