@@ -148,3 +148,17 @@ test("what a client that is gone was waiting for goes to the next session", asyn
   assert.equal(turn.taskId, id);
   await turn.complete("done");
 });
+
+test("the official client is told who may not connect, by the status and in JSON-RPC's form", async () => {
+  for (const [token, status, reason] of [
+    ["a-token-nobody-has", 401, "UNAUTHENTICATED"],
+    [agent.tokens.alice, 403, "PERMISSION_DENIED"],
+  ]) {
+    await assert.rejects(McpAgent.connect(agent, token), (error) => {
+      assert.equal(error.code, status);
+      assert.match(error.message, /"jsonrpc":"2\.0"/);
+      assert.match(error.message, new RegExp(`"reason":"${reason}"`));
+      return true;
+    });
+  }
+});
