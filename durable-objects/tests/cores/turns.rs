@@ -212,6 +212,7 @@ fn pass_unreachable(world: &mut World) -> i64 {
     while world.queues["resident"].turn().is_some() {
         let (address, at_ms) = world.next_alarm().expect("an alarm");
         world.now_ms = world.now_ms.max(at_ms);
+        assert!(world.now_ms - began_ms < 3_600_000, "held up for an hour");
         world.fire(&address);
         while !world.in_flight.is_empty() {
             match world.in_flight[0] {
