@@ -40,16 +40,20 @@ impl Body {
         }
     }
 
-    /// How a turn ended: `outcome`, and the `reason` of one that failed.
+    /// How a turn ended: `outcome`, and the `reason` of one that failed. One that ended leaves no evidence that a reason
+    /// could stand in.
     ///
     /// # Errors
     /// The field that is wrong.
     pub fn outcome(&mut self) -> Result<TurnOutcome, A2aError> {
-        let reason = self.text("reason", MAX_REASON_BYTES)?;
         match self.take("outcome") {
-            Some(Value::String(outcome)) if outcome == "ended" => Ok(TurnOutcome::Ended),
+            Some(Value::String(outcome)) if outcome == "ended" => {
+                self.absent("reason", "must be absent unless outcome is failed")?;
+                Ok(TurnOutcome::Ended)
+            }
             Some(Value::String(outcome)) if outcome == "failed" => Ok(TurnOutcome::Failed(
-                reason.unwrap_or_else(|| "no reason given".to_owned()),
+                self.text("reason", MAX_REASON_BYTES)?
+                    .unwrap_or_else(|| "no reason given".to_owned()),
             )),
             _ => Err(A2aError::field("outcome", "must be ended or failed")),
         }

@@ -43,6 +43,8 @@ test("an end names its outcome, and a reason that is not too long", async () => 
     [{ outcome: "done" }, "outcome"],
     [{ outcome: 1 }, "outcome"],
     [{ outcome: "failed", reason: 1 }, "reason"],
+    [{ outcome: "ended", reason: "nothing to do" }, "reason"],
+    [{ outcome: "ended", reason: 1 }, "reason"],
   ]) {
     assertError(await turn.tryEnd(body), "INVALID_REQUEST", field);
   }
