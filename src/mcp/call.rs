@@ -130,7 +130,7 @@ async fn use_tool(
     if tools::settles(name) && matches!(caller, Caller::Credential(_)) {
         // What settles the task ends the turn, so that the agent can wait for the next at once. The task is settled
         // whatever becomes of this call, and the lease ends the turn otherwise.
-        drop(end(exchange, caller, &turn_id, TurnOutcome::Ended).await);
+        drop(end(exchange, caller, turn_id, task_id, TurnOutcome::Ended).await);
     }
     Ok(result)
 }
@@ -141,8 +141,9 @@ async fn end_turn(
     mut body: Body,
 ) -> Result<Value, Failure> {
     let turn_id = body.identifier("turnId")?;
+    let task_id = body.identifier("taskId")?;
     let outcome = body.outcome()?;
-    let disposition = end(exchange, caller, &turn_id, outcome).await?;
+    let disposition = end(exchange, caller, turn_id, task_id, outcome).await?;
     Ok(structured(
         &format!("The turn is over: {disposition}."),
         json!({ "disposition": disposition }),
@@ -152,12 +153,14 @@ async fn end_turn(
 async fn end(
     exchange: &Exchange<'_>,
     caller: &Caller,
-    turn_id: &str,
+    turn_id: String,
+    task_id: String,
     outcome: TurnOutcome,
 ) -> Result<&'static str, Failure> {
     let command = End {
         resident: caller.resident().to_owned(),
-        turn_id: turn_id.to_owned(),
+        turn_id,
+        task_id: Some(task_id),
         outcome,
     };
     let disposition = exchange

@@ -40,6 +40,7 @@ pub(super) async fn work(inner: &Rc<Inner>, config: &Config, model: &Model, sess
                 let end = End {
                     resident: model.resident.clone(),
                     turn_id: turn.turn_id,
+                    task_id: None,
                     outcome,
                 };
                 // What could not be ended ends by its lease.

@@ -65,6 +65,7 @@ pub async fn end(exchange: &Exchange<'_>, resident: &str, turn_id: &str) -> Hand
     let command = End {
         resident: resident.to_owned(),
         turn_id: turn_id.to_owned(),
+        task_id: None,
         outcome,
     };
     let disposition = exchange.objects.wake_queue(resident, command).await??;

@@ -191,6 +191,8 @@ test("what a tool refuses is a result for the model to read, and the turn goes o
     ["a2a_report_progress", { note: "x".repeat(4097) }, /^PAYLOAD_TOO_LARGE: /],
     ["end_turn", { outcome: "gone" }, /\noutcome: must be ended or failed/],
     ["end_turn", { outcome: "ended", reason: "done" }, /\nreason: must be absent unless outcome is failed/],
+    ["end_turn", { outcome: "ended", taskId: undefined }, /\ntaskId: is required/],
+    ["end_turn", { outcome: "ended", taskId: "another" }, /^TURN_NOT_LIVE: /],
     ["a2a_read_task", { taskId: "another" }, /^TURN_NOT_LIVE: /],
     ["a2a_read_task", { turnId: "another" }, /^TURN_NOT_LIVE: /],
     ["a2a_read_task", { turnId: "no identifier" }, /\nturnId: /],

@@ -198,6 +198,8 @@ pub struct End {
     pub resident: String,
     /// The turn.
     pub turn_id: String,
+    /// Its task, where the caller names that too.
+    pub task_id: Option<String>,
     /// `Ended` or `Failed`.
     pub outcome: TurnOutcome,
 }

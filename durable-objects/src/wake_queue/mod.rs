@@ -164,7 +164,10 @@ impl<'a, S: Store> WakeQueue<'a, S> {
     /// # Errors
     /// `TURN_NOT_LIVE`, or a fault of the store.
     pub fn end(self, command: &End) -> Run<Ending> {
-        self.run(|queue| queue.begin_end(&command.turn_id, command.outcome.clone()))
+        self.run(|queue| {
+            let task_id = command.task_id.as_deref();
+            queue.begin_end(&command.turn_id, task_id, command.outcome.clone())
+        })
     }
 
     /// The principal has judged the end of a turn.

@@ -238,10 +238,12 @@ impl<S: Store> WakeQueue<'_, S> {
     pub(super) fn begin_end(
         &mut self,
         turn_id: &str,
+        task_id: Option<&str>,
         outcome: TurnOutcome,
     ) -> Result<Ending, CoreError> {
         let turn = self
             .live(turn_id, &TurnAuthority::Resident)?
+            .filter(|turn| task_id.is_none_or(|task_id| turn.task_id == task_id))
             .ok_or_else(A2aError::turn_not_live)?;
         self.mark_ending(&turn, &outcome)?;
         Ok(turn.ending(outcome))

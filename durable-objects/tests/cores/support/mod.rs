@@ -395,6 +395,7 @@ impl World {
         let command = End {
             resident: resident.to_owned(),
             turn_id: turn_id.to_owned(),
+            task_id: None,
             outcome,
         };
         match self.queue(resident, |queue| queue.end(&command)) {
