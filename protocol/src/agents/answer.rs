@@ -61,11 +61,16 @@ pub enum Event {
 /// What is wrong with it, for a person.
 pub fn of_send(body: &[u8]) -> Result<Answer, &'static str> {
     let mut answer = parse(body)?;
-    if let Some(task) = answer.get_mut("task") {
-        return task_of(task.take()).map(Answer::Task);
+    // In ProtoJSON, null is a field that is not there.
+    let mut said = |name: &str| {
+        let value = answer.get_mut(name).map(Value::take);
+        value.filter(|value| !value.is_null())
+    };
+    if let Some(task) = said("task") {
+        return task_of(task).map(Answer::Task);
     }
-    match answer.get_mut("message") {
-        Some(message) => message_of(message.take()).map(Answer::Message),
+    match said("message") {
+        Some(message) => message_of(message).map(Answer::Message),
         None => Err("its answer is neither a task nor a message"),
     }
 }
@@ -84,7 +89,7 @@ pub fn of_task(body: &[u8]) -> Result<RemoteTask, &'static str> {
 /// What is wrong with it, for a person; an event about another task is wrong, too.
 pub fn of_event(text: &str, task_id: &str) -> Result<Event, &'static str> {
     let mut event = parse(text.as_bytes())?;
-    if let Some(task) = event.get_mut("task") {
+    if let Some(task) = event.get_mut("task").filter(|task| !task.is_null()) {
         let task = task_of(task.take())?;
         return if task.id == task_id {
             Ok(Event::Task(task))
@@ -92,9 +97,8 @@ pub fn of_event(text: &str, task_id: &str) -> Result<Event, &'static str> {
             Err(OF_ANOTHER)
         };
     }
-    let update = event
-        .get("statusUpdate")
-        .or_else(|| event.get("artifactUpdate"));
+    let said = |name: &str| event.get(name).filter(|value| !value.is_null());
+    let update = said("statusUpdate").or_else(|| said("artifactUpdate"));
     let update = update.ok_or("an event of its stream is none that is known")?;
     if update.get("taskId").and_then(Value::as_str) != Some(task_id) {
         return Err(OF_ANOTHER);
@@ -212,6 +216,25 @@ mod tests {
             panic!("no message");
         };
         assert_eq!(serde_json::from_str::<Value>(&read.json).unwrap(), message);
+    }
+
+    #[test]
+    fn a_field_that_is_null_is_not_there() {
+        let message = json!({"messageId": "m", "role": "ROLE_AGENT", "parts": []});
+        let body = json!({"task": null, "message": message}).to_string();
+        assert!(matches!(of_send(body.as_bytes()), Ok(Answer::Message(_))));
+        let body = json!({"task": task(), "message": null}).to_string();
+        assert!(matches!(of_send(body.as_bytes()), Ok(Answer::Task(_))));
+        let event = json!({
+            "task": null, "message": null, "artifactUpdate": null,
+            "statusUpdate": {"taskId": "t", "status": {"state": "TASK_STATE_WORKING"}},
+        });
+        assert_eq!(
+            of_event(&event.to_string(), "t"),
+            Ok(Event::State(TaskState::Working))
+        );
+        let event = json!({"statusUpdate": null, "artifactUpdate": {"taskId": "t"}});
+        assert_eq!(of_event(&event.to_string(), "t"), Ok(Event::Other));
     }
 
     #[test]
