@@ -204,7 +204,7 @@ impl<S: Store> Principal<'_, S> {
                     .is_some_and(|id| *id != task.id)
                 {
                     let why = "it answered for another task".to_owned();
-                    return Ok(self.settle_call(call, Some(why), told_turn)?);
+                    return self.give_message_up(call, why, told_turn);
                 }
                 call.attempts = 0;
                 if call.phase == Phase::Sending {
@@ -218,7 +218,7 @@ impl<S: Store> Principal<'_, S> {
             Some(Ok(Answer::Message(message))) => {
                 call.request = None;
                 if let Some(remote_task_id) = call.remote_task_id.take() {
-                    self.follow_former(call, &remote_task_id)?;
+                    self.follow_former(call, &remote_task_id, false)?;
                 }
                 call.remote_message_id = Some(message.id);
                 call.state = None;
@@ -233,17 +233,31 @@ impl<S: Store> Principal<'_, S> {
         }
     }
 
-    /// A message to a task was answered with a direct one: whoever followed the task before follows it again.
-    fn follow_former(&mut self, call: &RemoteCall, remote_task_id: &str) -> Result<(), CoreError> {
+    /// A message to a task did not go into it, by being answered with a direct one or not at all: whoever followed the task
+    /// before follows it again. With `only_released`, a task that had settled stays so, since it was told of already.
+    fn follow_former(
+        &mut self,
+        call: &RemoteCall,
+        remote_task_id: &str,
+        only_released: bool,
+    ) -> Result<(), CoreError> {
+        // Where the task that asked is canceled meanwhile, so is what it asked for.
+        let phase = match call.phase {
+            Phase::Canceling => Phase::Canceling,
+            _ => Phase::Following,
+        };
         self.store.execute(
             "UPDATE remote_calls SET phase = ?4, due_ms = ?5, attempts = 0 WHERE call_id = (SELECT max(call_id) \
-             FROM remote_calls WHERE alias = ?1 AND remote_task_id = ?2 AND call_id < ?3) AND phase <> ?4",
+             FROM remote_calls WHERE alias = ?1 AND remote_task_id = ?2 AND call_id < ?3) \
+             AND phase = CASE WHEN ?6 THEN ?7 WHEN phase = ?4 THEN NULL ELSE phase END",
             &[
                 (&call.alias).into(),
                 remote_task_id.into(),
                 call.call_id.into(),
-                Phase::Following.code().into(),
+                phase.code().into(),
                 self.environment.now_ms.into(),
+                i64::from(only_released).into(),
+                Phase::Released.code().into(),
             ],
         )?;
         self.effects.wake_at(self.environment.now_ms);
@@ -258,9 +272,24 @@ impl<S: Store> Principal<'_, S> {
         told_turn: Option<&str>,
     ) -> Result<(), CoreError> {
         if !is_transient || call.attempts >= MAX_TRIES {
-            return Ok(self.settle_call(call, Some(why), told_turn)?);
+            return self.give_message_up(call, why, told_turn);
         }
         self.postpone(call)
+    }
+
+    /// A message was not taken. The task that it was to continue goes on without it.
+    fn give_message_up(
+        &mut self,
+        call: &mut RemoteCall,
+        why: String,
+        told_turn: Option<&str>,
+    ) -> Result<(), CoreError> {
+        if let Some(remote_task_id) = call.remote_task_id.take() {
+            call.state = None;
+            call.answer = None;
+            self.follow_former(call, &remote_task_id, true)?;
+        }
+        Ok(self.settle_call(call, Some(why), told_turn)?)
     }
 
     fn absorb_poll(

@@ -1,7 +1,7 @@
 //! Sending a message to a remote agent under a turn.
 
 use a2a::TaskState;
-use protocol::agents::address::{Address, RULE, Resource};
+use protocol::agents::address::{Address, RULE, Resource, is_id};
 use protocol::agents::object::Object;
 use protocol::agents::problem;
 use protocol::error::{A2aError, Reason};
@@ -241,7 +241,7 @@ fn context_of(call: &RemoteCall) -> Option<String> {
     answer
         .get("contextId")
         .and_then(Json::as_str)
-        .filter(|id| !id.is_empty())
+        .filter(|id| is_id(id))
         .map(str::to_owned)
 }
 

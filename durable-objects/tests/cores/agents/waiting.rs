@@ -4,7 +4,7 @@ use durable_objects::commands::principal::{Disposition, TurnOutcome};
 use durable_objects::principal::agents::Kind;
 use serde_json::json;
 
-use super::remote::{answered, remote_task};
+use super::remote::{LIFE_MS, answered, remote_task};
 use crate::support::World;
 use crate::support::ask::{answer_to, complete, question};
 
@@ -14,6 +14,17 @@ fn delegated() -> (World, durable_objects::commands::wake_queue::Turn, i64) {
     let turn = world.take();
     let call_id = world.delegated(&turn);
     (world, turn, call_id)
+}
+
+impl World {
+    /// The turn after this one, which was interrupted by a settlement.
+    fn take_after(
+        &mut self,
+        turn: &durable_objects::commands::wake_queue::Turn,
+    ) -> durable_objects::commands::wake_queue::Turn {
+        assert_eq!(self.end(turn), Disposition::Interrupted);
+        self.take()
+    }
 }
 
 #[test]
@@ -176,6 +187,86 @@ fn canceling_a_task_asks_its_remote_tasks_to_cancel() {
     );
     assert_eq!(world.standing(call_id)["state"], "TASK_STATE_CANCELED");
     assert_eq!(world.claims_of_agents(), [""; 0]);
+}
+
+#[test]
+fn canceling_a_task_asks_a_remote_task_that_waits_for_an_answer_to_cancel() {
+    for state in ["INPUT_REQUIRED", "AUTH_REQUIRED"] {
+        let (mut world, turn, call_id) = delegated();
+        world.found(call_id, state);
+        world.tool(&turn, question("which?"));
+        world.end(&turn);
+        world.now_ms += 2 * LIFE_MS;
+        world.try_cancel("ann", &turn.task_id).unwrap();
+        assert_eq!(world.due(), [call_id], "{state}");
+        let canceled = answered(200, &remote_task("r", "CANCELED"));
+        world.exchange(call_id, Kind::Cancel, &canceled);
+        assert_eq!(world.standing(call_id)["state"], "TASK_STATE_CANCELED");
+    }
+}
+
+#[test]
+fn canceling_a_task_cancels_each_remote_task_once_and_none_that_is_settled_for_good() {
+    let (mut world, turn, call_id) = delegated();
+    world.found(call_id, "INPUT_REQUIRED");
+    let newer = world.agent_send(&turn, "a2a://research/tasks/r");
+    let done = json!({"task": remote_task("done", "COMPLETED")});
+    let other = world.agent_send(&turn, "a2a://research");
+    world.exchange(other, Kind::Send, &answered(200, &done));
+    world.try_cancel("ann", &turn.task_id).unwrap();
+    assert_eq!(world.due(), [newer]);
+    let canceled = answered(200, &remote_task("r", "CANCELED"));
+    world.exchange(newer, Kind::Cancel, &canceled);
+    assert!(world.due().is_empty());
+}
+
+#[test]
+fn a_message_to_a_task_on_its_way_when_its_own_is_canceled_and_refused_leaves_no_task_behind() {
+    let (mut world, turn, call_id) = delegated();
+    let more = world.agent_send(&turn, "a2a://research/tasks/r");
+    world.next_step(more).unwrap();
+    world.try_cancel("ann", &turn.task_id).unwrap();
+    world.absorb(more, Kind::Send, &answered(400, &json!({})));
+    let canceled = answered(200, &remote_task("r", "CANCELED"));
+    world.exchange(call_id, Kind::Cancel, &canceled);
+}
+
+#[test]
+fn a_remote_task_that_takes_no_message_is_followed_on() {
+    for refusal in [
+        answered(400, &json!({})),
+        answered(200, &json!({"task": remote_task("another", "WORKING")})),
+    ] {
+        let (mut world, turn, call_id) = delegated();
+        let more = world.agent_send(&turn, "a2a://research/tasks/r");
+        world.exchange(more, Kind::Send, &refusal);
+        let refused = world
+            .step("ann", |principal| principal.call_standing(more))
+            .unwrap_err();
+        assert_eq!(refused.reason(), "REMOTE_FAILED");
+        let again = world.take_after(&turn);
+        assert_eq!(world.end(&again), Disposition::AwaitingAgents);
+        world.found(call_id, "COMPLETED");
+        let next = world.take();
+        assert_eq!(next.task_id, turn.task_id);
+        assert!(
+            world
+                .text(&next)
+                .contains("a2a://research/tasks/r TASK_STATE_COMPLETED\n")
+        );
+    }
+}
+
+#[test]
+fn a_question_that_takes_no_answer_is_not_told_again() {
+    let (mut world, turn, call_id) = delegated();
+    world.found(call_id, "INPUT_REQUIRED");
+    let answer = world.agent_send(&turn, "a2a://research/tasks/r");
+    world.exchange(answer, Kind::Send, &answered(400, &json!({})));
+    assert!(world.due().is_empty());
+    assert_eq!(world.claims_of_agents(), ["1.1", "2.1"]);
+    // It can be tried again.
+    world.agent_send(&turn, "a2a://research/tasks/r");
 }
 
 #[test]
