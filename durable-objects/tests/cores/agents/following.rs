@@ -324,3 +324,17 @@ fn calls_are_bounded_for_each_task() {
         .unwrap_err();
     assert_eq!(refused.reason(), "RESOURCE_EXHAUSTED");
 }
+
+#[test]
+fn a_context_whose_id_is_none_is_not_told() {
+    let (mut world, turn) = started();
+    let call_id = world.agent_send(&turn, "a2a://research");
+    let mut task = remote_task("r", "WORKING");
+    task["contextId"] = json!("x".repeat(100_000));
+    world.exchange(
+        call_id,
+        Kind::Send,
+        &answered(200, &json!({ "task": task })),
+    );
+    assert_eq!(world.standing(call_id).get("contextId"), None);
+}
