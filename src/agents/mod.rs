@@ -9,7 +9,6 @@ use durable_objects::commands::JsonText;
 use durable_objects::commands::agents::{AgentsCommand, Discovery};
 use protocol::agents::definition::Definition;
 use protocol::agents::object::{Object, array, quote};
-use protocol::agents::target::Target;
 use protocol::agents::vars::Definitions;
 use protocol::agents::{alias, problem};
 use protocol::error::A2aError;
@@ -102,7 +101,9 @@ fn discovery(body: &mut Body, remotes: &Remotes) -> Result<Discovery, A2aError> 
     let query = body.take("query");
     match (source, configuration, query) {
         (Some(source), None, None) => Ok(Discovery::Source(JsonText::from_text(
-            at_source(&source, remotes)?.to_json(),
+            Definition::from_source(&source, remotes.loopback)
+                .map_err(|rule| A2aError::field("source", rule))?
+                .to_json(),
         ))),
         (None, Some(configuration), None) => Ok(Discovery::Configuration(JsonText::from_text(
             candidates(&configuration, remotes)?,
@@ -113,22 +114,6 @@ fn discovery(body: &mut Body, remotes: &Remotes) -> Result<Discovery, A2aError> 
             "must be given, or configuration, or query: one of them",
         )),
     }
-}
-
-/// The agent at a URL: that of a card where it ends with `.json`, otherwise that of an agent.
-fn at_source(source: &str, remotes: &Remotes) -> Result<Definition, A2aError> {
-    let (url, card_path) = match protocol::http::origin(source) {
-        Some(origin) if source.ends_with(".json") => (origin, source.strip_prefix(origin)),
-        _ => (source, None),
-    };
-    Ok(Definition {
-        name: "source".to_owned(),
-        target: Target::parse(url, remotes.loopback)
-            .map_err(|rule| A2aError::field("source", rule))?,
-        card_path: card_path.map(str::to_owned),
-        headers: Vec::new(),
-        bearer: None,
-    })
 }
 
 /// What a client's own configuration defines, and what is wrong with it.

@@ -64,6 +64,17 @@ test("discovery by source fetches one card and stores nothing", async () => {
   assert.equal(await listed(alice, "research-agent"), undefined);
 });
 
+test("a source that is no URL of an agent or its card is refused by its field", async () => {
+  for (const source of [
+    "https://agent.example/x?y=.json",
+    `${remote.url}//x.json`,
+    `${remote.url}/a b.json`,
+    ".json",
+  ]) {
+    assertError(await post(alice, ":discover", { source }), "INVALID_REQUEST", "source");
+  }
+});
+
 test("discovery by configuration reads a client's own variables, and by query is 501", async () => {
   const configuration = { A2A_REMOTE_MINE: "https://mine.example", A2A_REMOTE_BAD: "x" };
   const { json } = await post(alice, ":discover", { configuration });
@@ -137,6 +148,7 @@ test("a definition that leads inside a network or holds a token is refused by it
     ["url", "http://agent.example"],
     ["authorization", "Bearer abc"],
     ["headers", { cookie: "x" }],
+    ["headers", { "x-a": "${OPEN" }],
     ["cardPath", "//evil.example/card.json"],
   ]) {
     const definition = { name: "bad", url: "https://agent.example", [field]: value };

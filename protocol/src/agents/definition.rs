@@ -6,6 +6,7 @@ use super::object::{Object, array, quote};
 use super::target::{self, Target};
 use super::{alias, headers, reference};
 use crate::error::A2aError;
+use crate::http;
 
 /// Where an agent's card is, unless its definition says otherwise (A2A section 8.2).
 pub const CARD_PATH: &str = "/.well-known/agent-card.json";
@@ -71,6 +72,29 @@ impl Definition {
             card_path,
             headers,
             bearer,
+        })
+    }
+
+    /// What a discovery by source looks at: the agent at a URL, or, where the URL ends with `.json`, the agent whose card
+    /// that is. It has no credentials, and a name that stands for none.
+    ///
+    /// # Errors
+    /// What the source must be, to stand behind its field's name.
+    pub fn from_source(source: &str, loopback: bool) -> Result<Self, &'static str> {
+        let (url, card_path) = match http::origin(source) {
+            Some(origin) if source.ends_with(".json") => (origin, source.strip_prefix(origin)),
+            _ => (source, None),
+        };
+        let target = Target::parse(url, loopback)?;
+        if card_path.is_some_and(|path| !is_card_path(path)) {
+            return Err(target::RULE);
+        }
+        Ok(Self {
+            name: "source".to_owned(),
+            target,
+            card_path: card_path.map(str::to_owned),
+            headers: Vec::new(),
+            bearer: None,
         })
     }
 
@@ -199,6 +223,46 @@ mod tests {
     }
 
     #[test]
+    fn a_source_is_an_agent_or_its_card() {
+        let agent = Definition::from_source("https://agent.example/a2a/", false).unwrap();
+        assert_eq!(
+            agent.card_url(),
+            "https://agent.example/a2a/.well-known/agent-card.json"
+        );
+        let card = Definition::from_source("https://Agent.example/x/card.json", false).unwrap();
+        assert_eq!(card.card_url(), "https://agent.example/x/card.json");
+        assert!(!card.has_credentials());
+    }
+
+    #[test]
+    fn a_source_that_is_taken_is_a_definition_and_any_other_is_refused() {
+        let long = format!("https://agent.example/{}.json", "x".repeat(4000));
+        for source in [
+            "https://agent.example/x?y=.json",
+            "https://agent.example?y=.json",
+            "https://agent.example/#.json",
+            "https://agent.example//evil.example/x.json",
+            "https://agent.example/a b.json",
+            "https://agent.example/\\x.json",
+            "https://user@agent.example/x.json",
+            "https://10.0.0.1/x.json",
+            "http://agent.example/x.json",
+            "/x.json",
+            ".json",
+            "https://",
+            "",
+            long.as_str(),
+        ] {
+            assert!(Definition::from_source(source, true).is_err(), "{source}");
+        }
+        for source in ["https://agent.example/%2e%2e/x.json", "http://[::1]:1/x"] {
+            let taken = Definition::from_source(source, true).unwrap();
+            let json = serde_json::from_str(&taken.to_json()).unwrap();
+            assert_eq!(Definition::from_json(&json, true, ""), Ok(taken));
+        }
+    }
+
+    #[test]
     fn a_principal_is_shown_no_headers_value() {
         assert_eq!(
             serde_json::from_str::<Value>(&read(whole()).unwrap().shown()).unwrap()["headers"],
@@ -217,6 +281,8 @@ mod tests {
             ("cardPath", json!("/card?x")),
             ("headers", json!({"cookie": "x"})),
             ("headers", json!([])),
+            ("headers", json!({"x-a": "${secret-token}"})),
+            ("headers", json!({"x-a": "${A}${secret-token"})),
             ("authorization", json!("secret-token")),
             ("authorization", json!("Bearer ${TOKEN}")),
         ] {

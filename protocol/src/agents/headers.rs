@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::reference;
+
 /// The most headers of one definition.
 pub const MAX_HEADERS: usize = 16;
 
@@ -72,6 +74,9 @@ pub fn read(fields: &Map<String, Value>) -> Result<Vec<(String, String)>, String
             return Err(format!("must not set {name} twice"));
         }
         match value.as_str() {
+            Some(value) if !reference::is_well_formed(value) => {
+                return Err(format!("must write each reference in {name} as ${{NAME}}"));
+            }
             Some(value) if is_value(value) => headers.push((name, value.to_owned())),
             _ => {
                 return Err(format!(
@@ -152,5 +157,7 @@ mod tests {
     fn a_refusal_repeats_no_value() {
         let refused = of(json!({"x-a": "secret\n"})).unwrap_err();
         assert!(!refused.contains("secret"));
+        let refused = of(json!({"x-a": "${secret"})).unwrap_err();
+        assert_eq!(refused, "must write each reference in x-a as ${NAME}");
     }
 }

@@ -45,10 +45,12 @@ pub fn resolve(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Result<St
     Ok(resolved)
 }
 
-/// Whether the text refers to anything.
+/// Whether every `${` in the text begins a reference.
 #[must_use]
-pub fn refers(text: &str) -> bool {
-    text.contains("${")
+pub fn is_well_formed(text: &str) -> bool {
+    text.split("${")
+        .skip(1)
+        .all(|after| after.split_once('}').is_some_and(|(name, _)| is_name(name)))
 }
 
 #[cfg(test)]
@@ -84,6 +86,16 @@ mod tests {
             ("$TOKEN", "$TOKEN"),
         ] {
             assert_eq!(resolve(text, &lookup).as_deref(), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_begins_like_a_reference_is_one() {
+        for text in ["", "plain", "$x {y}", "${A}", "a ${A} b ${_B1}", "$${A}"] {
+            assert!(is_well_formed(text), "{text}");
+        }
+        for text in ["${", "${}", "${A", "${a b}", "${1}", "${A}${", "${A${B}}"] {
+            assert!(!is_well_formed(text), "{text}");
         }
     }
 
