@@ -32,6 +32,8 @@ const PRIVATE_NAMES: &[&str] = &[
     "onion",
     "invalid",
     "test",
+    // Google's metadata under its other name.
+    "metadata.goog",
     // Names that anybody may make mean any address.
     "nip.io",
     "sslip.io",
@@ -176,20 +178,22 @@ fn v4(labels: &[&str]) -> Option<[u8; 4]> {
 }
 
 /// By IANA's registry of special-purpose addresses, everything but what is globally reachable.
-fn is_public_v4([a, b, c, _]: [u8; 4]) -> bool {
-    !matches!(
-        (a, b, c),
-        (0 | 10 | 127 | 224..=255, _, _)
-            | (100, 64..=127, _)
-            | (169, 254, _)
-            | (172, 16..=31, _)
-            | (192, 0, 0 | 2)
-            | (192, 88, 99)
-            | (192, 168, _)
-            | (198, 18 | 19, _)
-            | (198, 51, 100)
-            | (203, 0, 113)
-    )
+/// Azure's platform answers at one that is.
+fn is_public_v4([a, b, c, d]: [u8; 4]) -> bool {
+    [a, b, c, d] != [168, 63, 129, 16]
+        && !matches!(
+            (a, b, c),
+            (0 | 10 | 127 | 224..=255, _, _)
+                | (100, 64..=127, _)
+                | (169, 254, _)
+                | (172, 16..=31, _)
+                | (192, 0, 0 | 2)
+                | (192, 88, 99)
+                | (192, 168, _)
+                | (198, 18 | 19, _)
+                | (198, 51, 100)
+                | (203, 0, 113)
+        )
 }
 
 /// Global unicast, less what carries another address in it or is for documentation.

@@ -39,11 +39,25 @@ impl Entry {
         let (alias, provenance) = (row.text()?, row.integer()?);
         let (definition, problem) = (row.optional_text()?, row.optional_text()?);
         let (by_default, enabled) = (row.integer()?, row.optional_integer()?);
+        let is_own = provenance == OF_PRINCIPAL;
+        let definition = match definition {
+            // The rules may have become stricter since it was added. The deployment's are read anew with each deployment.
+            Some(text) if is_own => {
+                read(&text)
+                    .map(|_| text)
+                    .map_err(|error| match error.violations.first() {
+                        Some(wrong) => format!("{} {}", wrong.field, wrong.description),
+                        None => error.message.to_string(),
+                    })
+            }
+            Some(text) => Ok(text),
+            None => Err(problem.unwrap_or_default()),
+        };
         Ok(Self {
             alias,
-            is_own: provenance == OF_PRINCIPAL,
-            enabled: definition.is_some() && enabled.unwrap_or(by_default) != 0,
-            definition: definition.ok_or_else(|| problem.unwrap_or_default()),
+            is_own,
+            enabled: definition.is_ok() && enabled.unwrap_or(by_default) != 0,
+            definition,
         })
     }
 
@@ -82,10 +96,14 @@ impl Entry {
         let Ok(text) = &self.definition else {
             return Err(corrupt);
         };
-        let json: Json = serde_json::from_str(text).map_err(|_| corrupt.clone())?;
-        // Whether loopback is reached is asked where it would be.
-        Definition::from_json(&json, true, "").map_err(|_| corrupt)
+        read(text).map_err(|_| corrupt)
     }
+}
+
+/// A definition as it is kept. Whether loopback is reached is asked where it would be.
+fn read(text: &str) -> Result<Definition, A2aError> {
+    let json: Json = serde_json::from_str(text).unwrap_or_default();
+    Definition::from_json(&json, true, "")
 }
 
 /// Takes the deployment's definitions over, where they are others than before. What the principal enabled and disabled
@@ -222,7 +240,7 @@ impl<S: Store> Principal<'_, S> {
         if let (true, Err(why)) = (enabled, &entry.definition) {
             return Err(A2aError::new(
                 Reason::UnsupportedOperation,
-                format!("the deployment's definition is malformed: {why}"),
+                format!("the definition is malformed: {why}"),
             )
             .with("alias", alias)
             .into());

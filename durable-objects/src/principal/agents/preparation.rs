@@ -58,6 +58,11 @@ pub struct Card {
 }
 
 impl Card {
+    /// Whether it is none, but what is wrong.
+    pub(super) const fn has_problem(&self) -> bool {
+        self.problem.is_some()
+    }
+
     /// What the family tells of it: its name, and its value as JSON.
     pub(super) fn described(&self) -> (&'static str, String) {
         if let Some(error) = &self.problem {
@@ -85,8 +90,10 @@ fn described(card: &str, streaming: bool) -> String {
     let skills: Vec<String> = skills
         .map_or(&[][..], Vec::as_slice)
         .iter()
+        .map(|skill| text(skill, "id"))
+        .filter(|id| !id.is_empty())
         .take(32)
-        .map(|skill| quote(&text(skill, "id")))
+        .map(|id| quote(&id))
         .collect();
     Object::default()
         .text("name", &text(&card, "name"))

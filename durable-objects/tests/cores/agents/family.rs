@@ -303,3 +303,47 @@ fn discovery_gives_one_candidate_and_stores_nothing() {
     );
     assert_eq!(dump(&world.principals["ann"].store), before);
 }
+
+#[test]
+fn a_definition_that_is_refused_by_now_breaks_no_other_and_can_be_removed() {
+    use durable_objects::storage::Store as _;
+    let mut world = World::with_agents();
+    world
+        .manage("ann", added("old", "https://old.example"))
+        .unwrap();
+    world.manage("ann", enable("old")).unwrap();
+    let stored = r#"{"name":"old","url":"https://metadata.google.internal"}"#;
+    world.principals["ann"]
+        .store
+        .execute(
+            "UPDATE agents SET definition = ?1 WHERE alias = 'old'",
+            &[stored.into()],
+        )
+        .unwrap();
+    let old = world.listed("ann", "old");
+    assert_eq!(old["enabled"], false);
+    assert_eq!(
+        old["problem"],
+        json!({"problem": "definition-malformed", "message": "url must be a public host's name"})
+    );
+    assert_eq!(world.listed("ann", "research")["enabled"], true);
+    let refused = world.manage("ann", enable("old")).unwrap_err();
+    assert_eq!(refused.reason(), "UNSUPPORTED_OPERATION");
+    let remove = AgentsCommand::Remove {
+        alias: "old".to_owned(),
+    };
+    world.manage("ann", remove).unwrap();
+    assert_eq!(world.listed("ann", "old"), Json::Null);
+}
+
+#[test]
+fn a_skill_without_an_id_is_not_told() {
+    let mut world = World::with_agents();
+    let mut card = card("https://research.example");
+    card["skills"] = json!([1, null, {"id": 4}, {"id": "\u{200b}"}, {"id": "ok"}]);
+    world
+        .prepare_with("ann", "research", &answered(200, &card))
+        .unwrap();
+    let told = world.listed("ann", "research");
+    assert_eq!(told["card"]["skills"], json!(["ok"]));
+}
