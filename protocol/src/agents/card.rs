@@ -1,6 +1,6 @@
 //! What is believed of a remote agent's card, and which of its interfaces is used (seed *HTTP+JSON discovery*).
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::address::{Address, Resource, encode};
 use super::alias;
@@ -206,10 +206,7 @@ pub fn one_line(text: &str, max_chars: usize) -> String {
     let mut line = String::new();
     let mut chars = 0_usize;
     for character in text.chars() {
-        let is_hidden = matches!(character,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}');
-        if is_hidden {
+        if is_hidden(character) {
             continue;
         }
         let blank = character.is_whitespace() || character.is_control();
@@ -226,6 +223,69 @@ pub fn one_line(text: &str, max_chars: usize) -> String {
     }
     line.truncate(line.trim_end().len());
     line
+}
+
+/// What Unicode says may be left out in showing a text (Default_Ignorable_Code_Point), and its annotations. A text can hide
+/// another in them.
+const fn is_hidden(character: char) -> bool {
+    matches!(character,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// A card without anything that is not known to say what the agent is: where it is, is not another agent's to know.
+#[must_use]
+pub fn shown(card: &Value) -> Value {
+    const WHAT: &[&str] = &[
+        "name",
+        "description",
+        "version",
+        "defaultInputModes",
+        "defaultOutputModes",
+    ];
+    const CAPABILITIES: &[&str] = &["streaming", "pushNotifications", "extendedAgentCard"];
+    const SKILL: &[&str] = &[
+        "id",
+        "name",
+        "description",
+        "tags",
+        "examples",
+        "inputModes",
+        "outputModes",
+    ];
+    let mut shown = only(card, WHAT);
+    let capabilities = card.get("capabilities");
+    let skills = card.get("skills").and_then(Value::as_array);
+    let skills = skills.into_iter().flatten();
+    shown.insert(
+        "capabilities".to_owned(),
+        only(capabilities.unwrap_or(&Value::Null), CAPABILITIES).into(),
+    );
+    shown.insert(
+        "skills".to_owned(),
+        skills
+            .map(|skill| Value::Object(only(skill, SKILL)))
+            .collect(),
+    );
+    shown.into()
+}
+
+/// Those fields of an object that are texts, flags, or lists of texts.
+fn only(holder: &Value, names: &[&str]) -> Map<String, Value> {
+    let is_plain = |value: &Value| match value {
+        Value::String(_) | Value::Bool(_) => true,
+        Value::Array(items) => items.iter().all(Value::is_string),
+        _ => false,
+    };
+    let mut fields = Map::new();
+    for name in names {
+        if let Some(value) = holder.get(*name).filter(|value| is_plain(value)) {
+            fields.insert((*name).to_owned(), value.clone());
+        }
+    }
+    fields
 }
 
 #[cfg(test)]

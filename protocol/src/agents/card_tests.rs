@@ -179,6 +179,45 @@ fn a_cards_words_stay_on_one_line_and_are_bounded() {
     assert!(line.ends_with("d…"));
 }
 
+#[test]
+fn a_line_hides_nothing() {
+    let hidden =
+        "a\u{fe0f}b\u{e0101}c\u{34f}d\u{3164}e\u{115f}f\u{1d173}g\u{e0041}h\u{2066}i\u{fff9}j";
+    assert_eq!(one_line(hidden, 80), "abcdefghij");
+    assert_eq!(one_line("日本 é ñ ع", 80), "日本 é ñ ع");
+}
+
+#[test]
+fn a_card_is_shown_without_whatever_may_say_where_its_agent_is() {
+    let at = "https://agent.example/secret";
+    let mut card = card_with(json!([interface_at(at)]));
+    for field in ["url", "endpoint", "x-url", "iconUrl", "documentationUrl"] {
+        card[field] = json!(at);
+    }
+    card["provider"] = json!({ "url": at });
+    card["name"] = json!("Research");
+    card["defaultInputModes"] = json!(["text/plain"]);
+    card["defaultOutputModes"] = json!([{ "at": at }]);
+    card["securitySchemes"] = json!({"oauth": {"tokenUrl": at}});
+    card["capabilities"] = json!({
+        "streaming": true,
+        "extensions": [{"uri": at, "params": {"at": at}}],
+    });
+    card["skills"] = json!([
+        {"id": "s", "name": "S", "description": "Looks.", "tags": ["a"], "home": at, "x": {"url": at}},
+        7,
+    ]);
+    let shown = shown(&card);
+    assert!(!shown.to_string().contains("agent.example"), "{shown}");
+    assert_eq!(shown["name"], "Research");
+    assert_eq!(shown["defaultInputModes"], json!(["text/plain"]));
+    assert_eq!(shown["capabilities"], json!({"streaming": true}));
+    assert_eq!(
+        shown["skills"],
+        json!([{"id": "s", "name": "S", "description": "Looks.", "tags": ["a"]}, {}])
+    );
+}
+
 proptest! {
     #[test]
     fn any_text_becomes_one_bounded_line(text in "\\PC{0,100}|[\\x00-\\x20\u{2028}\u{85}]{0,9}", max in 1_usize..50) {

@@ -1,6 +1,7 @@
 //! Reading and canceling what remote agents have given, by address (seed *Outbound resources*).
 
 use protocol::agents::address::{Address, Resource};
+use protocol::agents::card::shown;
 use protocol::agents::problem;
 use protocol::agents::render::{self, Read};
 use protocol::error::A2aError;
@@ -100,17 +101,10 @@ impl<S: Store> Principal<'_, S> {
             Some(definition) => stored(self.store, alias, &definition)?,
             None => None,
         };
-        let mut json: Json = card
-            .and_then(|card| card.card)
+        card.and_then(|card| card.card)
             .and_then(|text| serde_json::from_str(&text).ok())
-            .ok_or_else(nothing_there)?;
-        // Where the agent is, is not an agent's to know.
-        if let Some(fields) = json.as_object_mut() {
-            for hidden in HIDDEN {
-                fields.remove(*hidden);
-            }
-        }
-        Ok(json)
+            .map(|card| shown(&card))
+            .ok_or_else(nothing_there)
     }
 
     /// Marks a remote task as one to be canceled, and gives its call.
@@ -141,18 +135,6 @@ impl<S: Store> Principal<'_, S> {
         Ok(call.call_id)
     }
 }
-
-/// The fields of a card that say where things are.
-const HIDDEN: &[&str] = &[
-    "supportedInterfaces",
-    "url",
-    "additionalInterfaces",
-    "documentationUrl",
-    "iconUrl",
-    "provider",
-    "securitySchemes",
-    "signatures",
-];
 
 fn answer_of(call: Option<&RemoteCall>) -> Result<Json, StoreError> {
     let nothing = StoreError::Corrupt { what: "answer" };
