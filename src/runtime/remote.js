@@ -83,7 +83,7 @@ export class EventReader {
         redirect: "manual",
         signal: this.#abort.signal,
       });
-      const type = response.headers.get("content-type") ?? "";
+      const type = (response.headers.get("content-type") ?? "").toLowerCase();
       if (response.status === 200 && type.startsWith("text/event-stream") && response.body) {
         this.#reader = response.body.getReader();
         return undefined;

@@ -245,15 +245,17 @@ impl Inner {
             return;
         };
         let (done, told) = oneshot::channel::<()>();
-        let inner = Rc::clone(this);
-        Self::keep(this, async move {
-            let _shift = shift;
-            for alias in inner.unprepared() {
+        // One that does not answer holds up nothing but itself. The last of them ends the shift, and the wait.
+        let held = Rc::new((shift, done));
+        for alias in this.unprepared() {
+            let (inner, held) = (Rc::clone(this), Rc::clone(&held));
+            Self::keep(this, async move {
+                let _held = held;
                 // What is wrong with it is kept beside its alias.
                 drop(inner.connection(&alias, u32::MAX).await);
-            }
-            done.send(()).ok();
-        });
+            });
+        }
+        drop(held);
         timer::within(CATALOG_PATIENCE_MS, told).await;
     }
 }

@@ -21,7 +21,8 @@ const AGENTS_HEADING: &str =
 const CALLS_HEADING: &str =
     "what this task asked of agents, newest first; read each with a2a_read_agent:\n";
 
-/// The aliases that are enabled and have no fresh card: to be prepared before the catalog is shown.
+/// The aliases that are enabled and have no fresh card: to be prepared before the catalog is shown. Those that had a problem
+/// before come last.
 ///
 /// # Errors
 /// A fault of the store.
@@ -34,11 +35,16 @@ pub fn unprepared<S: Store>(store: &S, now_ms: i64) -> Result<Vec<String>, Store
                 Ok(preparation::Connect::Fetch { .. })
             )
         {
-            aliases.push(entry.alias);
+            let text = entry.definition.as_deref().unwrap_or_default();
+            let known = preparation::stored(store, &entry.alias, text)?;
+            aliases.push((known.is_some_and(|card| card.has_problem()), entry.alias));
         }
     }
-    aliases.truncate(usize::try_from(MAX_LINES).unwrap_or_default());
-    Ok(aliases)
+    aliases.sort();
+    let aliases = aliases.into_iter().map(|(_, alias)| alias);
+    Ok(aliases
+        .take(usize::try_from(MAX_LINES).unwrap_or_default())
+        .collect())
 }
 
 /// The lines, each ending with a line break; empty where there is nothing to say.
