@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 seconds=${FUZZ_SECONDS:-60}
 triple=$(rustc -vV | sed -n 's/^host: //p')
 targets=("$@")
-[ $# -gt 0 ] || targets=(message cursor negotiation credentials trusted)
+[ $# -gt 0 ] || targets=(message cursor negotiation credentials trusted agents)
 
 command -v c++ >/dev/null || fail "there is no C++ compiler, and libFuzzer is C++" "install it (Debian: apt-get install g++)"
 
