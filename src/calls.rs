@@ -6,7 +6,7 @@ use std::rc::Rc;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use durable_objects::commands::principal::{PrincipalCall, PrincipalCommand, Watch};
-use durable_objects::commands::wake_queue::WakeQueueCommand;
+use durable_objects::commands::wake_queue::{Admission, Notify, WakeQueueCommand};
 use durable_objects::commands::{self, Call, Unreadable};
 use durable_objects::wake_queue::{WAKE_BELL, turn_bell};
 use protocol::error::A2aError;
@@ -17,7 +17,7 @@ use crate::config;
 use crate::objects::EXECUTOR_TIMEOUT_MS;
 use crate::runtime::env::{Env, Namespace};
 use crate::runtime::frames::{self, OpenError};
-use crate::runtime::object_call::{Answer, CallError, Rows, invoke};
+use crate::runtime::object_call::{Answer, CallError, NO_DEADLINE, Rows, invoke};
 use crate::runtime::response::JsText;
 use crate::runtime::sockets::WebSocket;
 
@@ -174,18 +174,45 @@ impl Objects {
     where
         C: Call<Object = WakeQueueCommand>,
     {
+        let deadline_ms = self.queue_deadline_ms();
+        self.ask_queue(resident, command.into_object(), deadline_ms)
+            .await
+    }
+
+    /// Tells a resident's queue of wakes, without a deadline: who calls sees to [`Objects::queue_deadline_ms`] itself.
+    ///
+    /// # Errors
+    /// As [`Objects::principal`].
+    pub async fn notify(
+        &self,
+        resident: &str,
+        notify: Notify,
+    ) -> Result<Result<Vec<Admission>, A2aError>, CallError> {
+        self.ask_queue(resident, notify.into_object(), NO_DEADLINE)
+            .await
+    }
+
+    /// How long a queue may take, in milliseconds. It may have to ask a principal first, which has a deadline of its own.
+    pub fn queue_deadline_ms(&self) -> u32 {
+        self.bindings.deadline_ms.saturating_mul(2)
+    }
+
+    async fn ask_queue<T: DeserializeOwned>(
+        &self,
+        resident: &str,
+        command: WakeQueueCommand,
+        deadline_ms: u32,
+    ) -> Result<Result<T, A2aError>, CallError> {
         let objects = self
             .bindings
             .wake_queues
             .as_ref()
             .ok_or_else(|| missing("WAKE_QUEUE"))?;
-        let command = commands::encode(&command.into_object()).map_err(unusable)?;
-        // A queue may have to ask a principal first, which has a deadline of its own.
-        let deadline_ms = self.bindings.deadline_ms.saturating_mul(2);
-        decode(&bytes(
-            self.invoke(objects, resident, &command, deadline_ms)
-                .await?,
-        )?)
+        let command = commands::encode(&command).map_err(unusable)?;
+        let answer = self
+            .invoke(objects, resident, &command, deadline_ms)
+            .await?;
+        decode(&bytes(answer)?)
     }
 
     /// Opens a watch on a task of the principal.

@@ -9,7 +9,7 @@ use durable_objects::commands::principal::{PrincipalCall, PrincipalCommand, Send
 use durable_objects::commands::wake_queue::{Admission, Notify};
 use durable_objects::effects::{Effects, Frame, OwedNotice, OwedSettlement};
 use durable_objects::error::CoreError;
-use durable_objects::principal::{self, Answer, Begun, Timer};
+use durable_objects::principal::{self, Answer, Begun, Done, Timer};
 use durable_objects::storage::{StoreError, Transactional, migrations};
 use js_sys::Promise;
 use protocol::error::{A2aError, Reason};
@@ -25,6 +25,7 @@ use crate::calls::{self, Objects};
 use crate::runtime::clock;
 use crate::runtime::env::Env;
 use crate::runtime::log;
+use crate::runtime::object_call::CallError;
 use crate::runtime::promise::{promise, start};
 use crate::runtime::request::Request;
 use crate::runtime::response::{JsResponse, respond_now};
@@ -52,7 +53,10 @@ pub(super) struct Inner {
     alarm: Alarm,
     /// Notices committed and not handed to their queue yet.
     owed: RefCell<Vec<OwedNotice>>,
+    done: RefCell<Done>,
     delivering: AtWork,
+    /// When the delivery that is at work last called a queue.
+    delivering_since_ms: Cell<i64>,
     untold: Rc<Untold>,
     env: Env,
     /// Watchers open, as far as it is known.
@@ -87,7 +91,9 @@ impl PrincipalObject {
                 objects: Objects::of(env),
                 alarm,
                 owed: RefCell::default(),
+                done: RefCell::default(),
                 delivering: AtWork::default(),
+                delivering_since_ms: Cell::new(0),
                 untold: Rc::default(),
                 env: env.clone(),
                 watchers: Cell::new(u32::try_from(state.sockets(None).len()).unwrap_or(u32::MAX)),
@@ -229,15 +235,19 @@ impl Inner {
         self.state.broadcast(&frame.task_id, &text);
     }
 
-    /// Hands owed notices to their queues, one call at a time, so that those of a burst travel together.
+    /// Hands owed notices to their queues, one call at a time, so that those of a burst travel together. None of the calls
+    /// has a timer, which would cost as much as a notice: the alarm, which is set for as long as a notice is owed, sees
+    /// one that does not come back.
     fn deliver_soon(this: &Rc<Self>) {
         let Some(shift) = this.delivering.begin() else {
             return;
         };
         let inner = Rc::clone(this);
         let delivery = promise(async move {
-            let _shift = shift;
-            while let Some((resident, batch)) = inner.next_batch() {
+            while shift.goes_on()
+                && let Some((resident, batch)) = inner.next_batch()
+            {
+                inner.delivering_since_ms.set(clock::now_ms());
                 Self::deliver(&inner, resident, batch).await;
             }
             Ok(JsValue::UNDEFINED)
@@ -268,7 +278,7 @@ impl Inner {
             resident: resident.clone(),
             notices: batch.iter().map(|owed| owed.notice.clone()).collect(),
         };
-        let admissions: Vec<Admission> = match this.objects.wake_queue(&resident, notify).await {
+        let admissions: Vec<Admission> = match this.objects.notify(&resident, notify).await {
             Ok(Ok(admissions)) => admissions,
             Ok(Err(error)) => {
                 return log::error("notify_refused", &[("reason", &error.to_string())]);
@@ -280,10 +290,20 @@ impl Inner {
                 );
             }
         };
-        let answered: Vec<_> = batch.into_iter().zip(admissions).collect();
+        let answered = batch.into_iter().zip(admissions).collect();
+        let answered = this.done.borrow_mut().take_from(answered);
+        let is_full = this.done.borrow().is_full();
+        if answered.is_empty() && !is_full {
+            return;
+        }
+        let done = if is_full {
+            this.done.take()
+        } else {
+            Done::default()
+        };
         let outcome = this.database.transaction(|database| {
             with_environment(|environment| {
-                principal::notices_answered(database, environment, &answered)
+                principal::notices_answered(database, environment, &answered, &done)
             })
         });
         let carried_out = match outcome {
@@ -352,9 +372,24 @@ impl Inner {
         outcome
     }
 
+    /// Lets others deliver where a call to a queue has taken too long.
+    fn give_up_delivery(&self) {
+        let since_ms = self.delivering_since_ms.get();
+        let overdue_ms = since_ms.saturating_add(self.objects.queue_deadline_ms().into());
+        if self.delivering.is_begun() && clock::now_ms() >= overdue_ms {
+            log::error(
+                "notify_failed",
+                &[("reason", &CallError::Deadline.to_string())],
+            );
+            self.delivering.take_over();
+        }
+    }
+
     fn deliver_due(this: &Rc<Self>) -> Result<(), CoreError> {
+        this.give_up_delivery();
+        let done = this.done.take();
         let (due, effects) = this.database.transaction(|database| {
-            with_environment(|environment| principal::due_notices(database, environment))
+            with_environment(|environment| principal::due_notices(database, environment, &done))
         })?;
         drop(Self::carry_out(this, effects));
         if !due.is_empty() {

@@ -37,17 +37,12 @@ export function readBody(request, limitBytes, deadlineMs, settled, slot) {
     settled(slot, true, BODY_TOO_LARGE);
     return;
   }
-  const timer = setTimeout(settled, deadlineMs, slot, true, BODY_STALLED);
-  const bytes = declared === null ? collect(request.body, limitBytes) : request.bytes();
-  bytes.then(
-    (outcome) => {
-      clearTimeout(timer);
-      settled(slot, true, outcome);
-    },
-    () => {
-      clearTimeout(timer);
-      settled(slot, true, BODY_ABORTED);
-    },
+  const clock = clockFor(deadlineMs, () => settled(slot, true, BODY_STALLED));
+  // `bytes()` would make one promise more.
+  const body = declared === null ? collect(request.body, limitBytes) : request.arrayBuffer();
+  body.then(
+    (outcome) => handOn(clock, settled, slot, outcome instanceof ArrayBuffer ? new Uint8Array(outcome) : outcome),
+    () => handOn(clock, settled, slot, BODY_ABORTED),
   );
 }
 
@@ -202,6 +197,70 @@ export function instanceLost(tell) {
   tell();
 }
 
+/** The longest that a clock's timer runs before it looks at the time, in ms: seldom less than a request takes. */
+const TICK_MS = 5_000;
+
+/**
+ * Calls `overdue` when a wait has taken too long. Setting and clearing a timer costs as much as several SQL statements, so
+ * a request has one clock for its waits, and one timer as long as it ends within a tick.
+ */
+class Clock {
+  #timer;
+  #ticksAtMs;
+  #endsAtMs;
+  #overdue;
+
+  /** Begins a wait. A shorter one than is left to the timer needs another. */
+  begin(deadlineMs, overdue) {
+    const nowMs = Date.now();
+    this.#overdue = overdue;
+    this.#endsAtMs = nowMs + deadlineMs;
+    if (this.#timer !== undefined && this.#ticksAtMs <= this.#endsAtMs) return;
+    this.stop();
+    this.#run(nowMs);
+  }
+
+  #run(nowMs) {
+    const leftMs = Math.min(this.#endsAtMs - nowMs, TICK_MS);
+    this.#ticksAtMs = nowMs + leftMs;
+    this.#timer = setTimeout(() => this.#tick(), leftMs);
+  }
+
+  #tick() {
+    this.#timer = undefined;
+    const nowMs = Date.now();
+    if (nowMs < this.#endsAtMs) this.#run(nowMs);
+    else this.#overdue();
+  }
+
+  /** A timer that still ran would keep an object awake. */
+  stop() {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+/** The clock of a wait that is just ending, for the one that begins in the same step, which is the same request's. */
+let handedOn;
+
+function clockFor(deadlineMs, overdue) {
+  const clock = handedOn ?? new Clock();
+  handedOn = undefined;
+  clock.begin(deadlineMs, overdue);
+  return clock;
+}
+
+/** Ends a wait with its outcome. */
+function handOn(clock, settled, slot, outcome, fulfilled = true) {
+  handedOn = clock;
+  try {
+    settled(slot, fulfilled, outcome);
+  } finally {
+    handedOn?.stop();
+    handedOn = undefined;
+  }
+}
+
 const DEADLINE = Symbol("deadline");
 
 /** The `failure(…)` of a deadline. */
@@ -233,7 +292,7 @@ export function rowsOfAnswer() {
   return read * 2 ** 24 + written;
 }
 
-/** One command to one object. Settles with its answer, or fails with `failure(…)`. */
+/** One command to one object. Settles with its answer, or fails with `failure(…)`. A deadline of 0 is none. */
 export function invoke(objects, name, command, deadlineMs, settled, slot) {
   let answer;
   try {
@@ -243,17 +302,13 @@ export function invoke(objects, name, command, deadlineMs, settled, slot) {
     settled(slot, false, failure(error));
     return;
   }
-  const timer = setTimeout(settled, deadlineMs, slot, false, OVERDUE);
+  const clock = deadlineMs === 0 ? undefined : clockFor(deadlineMs, () => settled(slot, false, OVERDUE));
   answer.then(
     ([value, rows]) => {
-      clearTimeout(timer);
       answeredRows = rows;
-      settled(slot, true, value);
+      handOn(clock, settled, slot, value);
     },
-    (error) => {
-      clearTimeout(timer);
-      settled(slot, false, failure(error));
-    },
+    (error) => handOn(clock, settled, slot, failure(error), false),
   );
 }
 

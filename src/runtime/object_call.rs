@@ -24,6 +24,9 @@ extern "C" {
     fn rows_of_answer() -> Result<f64, JsValue>;
 }
 
+/// The deadline of a call that is waited for as long as it takes.
+pub const NO_DEADLINE: u32 = 0;
+
 /// What an answer has cost in storage, as the platform bills it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Rows {
@@ -116,7 +119,7 @@ impl CallError {
     }
 }
 
-/// Sends `command` to the object of that name and waits for its answer, at most `deadline_ms`.
+/// Sends `command` to the object of that name and waits for its answer, at most `deadline_ms`, or [`NO_DEADLINE`].
 ///
 /// # Errors
 /// [`CallError`].

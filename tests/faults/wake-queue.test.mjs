@@ -29,6 +29,7 @@ for (const fault of ["hang", "reset"]) {
   test(`${fault} when the queue is told of a wake: the outbox tells it again`, async () => {
     await queue("Notify", "before", fault);
     const { id } = await alice.submit("told again");
+    await agent.logged(/"notify_failed"/);
     await completeOnce(id, await resident.turn(20_000));
   });
 

@@ -34,7 +34,7 @@ mod turn;
 mod whole;
 
 pub use execute::{Begun, EXECUTION_LIFE_MS, Executed};
-pub use outbox::OUTBOX_RETRY_MS;
+pub use outbox::{Done, OUTBOX_RETRY_MS};
 pub use read::Snapshot;
 pub use retention::RETENTION_MS;
 pub use trusted::HOLD_MS;
@@ -272,18 +272,22 @@ pub fn watch<S: Store>(
 }
 
 /// The notices whose delivery is due, oldest first: those of commits after which the object died, or whose queue did not
-/// answer. Each is postponed, so that it is tried again if it is not answered now either.
+/// answer. Each is postponed, so that it is tried again if it is not answered now either. What is done is forgotten.
 ///
 /// # Errors
 /// A fault of the store.
 pub fn due_notices<'a, S: Store>(
     store: &'a S,
     environment: Environment<'a>,
+    done: &Done,
 ) -> Result<(Vec<OwedNotice>, Effects), CoreError> {
-    run(store, environment, ("", ""), Principal::due_notices)
+    run(store, environment, ("", ""), |principal| {
+        principal.due_notices(done)
+    })
 }
 
-/// A queue has answered: these notices are done, and what it could not keep is recorded as `WAKE_FAILED`.
+/// A queue has answered: these notices are over, and what it could not keep is recorded as `WAKE_FAILED`. What is done is
+/// forgotten.
 ///
 /// # Errors
 /// A fault of the store.
@@ -291,8 +295,13 @@ pub fn notices_answered<'a, S: Store>(
     store: &'a S,
     environment: Environment<'a>,
     answered: &[(OwedNotice, Admission)],
+    done: &Done,
 ) -> Result<Effects, CoreError> {
     run(store, environment, ("", ""), |principal| {
+        principal.forget(done)?;
+        if answered.is_empty() {
+            return Ok(());
+        }
         principal.settle_notices(answered)
     })
     .map(|((), effects)| effects)

@@ -20,6 +20,36 @@ const MAX_RETRY_MS: i64 = 60_000;
 /// The most notices taken up at one alarm.
 const MAX_BATCH: i64 = 64;
 
+/// The most rows that wait to be forgotten.
+const MAX_DONE: usize = 256;
+
+/// Rows of notices that their queue has taken. They are forgotten many at a time, at the alarm that is set for them
+/// anyway, because a commit costs more than what it commits. Only memory knows of them: one that is lost with its object
+/// is delivered again, and the queue knows it.
+#[derive(Debug, Default)]
+pub struct Done(Vec<i64>);
+
+impl Done {
+    /// Takes out of what a queue has answered all that needs nothing but to be forgotten. The rest is for
+    /// [`notices_answered`](super::notices_answered), at once.
+    pub fn take_from(
+        &mut self,
+        answered: Vec<(OwedNotice, Admission)>,
+    ) -> Vec<(OwedNotice, Admission)> {
+        let (done, rest): (Vec<_>, Vec<_>) = answered
+            .into_iter()
+            .partition(|(_, admission)| *admission == Admission::Admitted);
+        self.0.extend(done.iter().map(|(owed, _)| owed.outbox_id));
+        rest
+    }
+
+    /// Whether they are too many to wait for the alarm.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.0.len() >= MAX_DONE
+    }
+}
+
 impl<S: Store> Principal<'_, S> {
     /// Owes a queue a notice, to be delivered right after the commit. The row is due later, for the case that this
     /// object dies before the queue has answered.
@@ -44,18 +74,25 @@ impl<S: Store> Principal<'_, S> {
         Ok(())
     }
 
+    /// Deletes the rows that are done.
+    pub(super) fn forget(&mut self, done: &Done) -> Result<(), StoreError> {
+        if done.0.is_empty() {
+            return Ok(());
+        }
+        self.store.execute(
+            "DELETE FROM outbox WHERE outbox_id IN (SELECT value FROM json_each(?1))",
+            &[json_list(done.0.iter()).as_str().into()],
+        )
+    }
+
     /// What became of notices that a queue has answered for.
     pub(super) fn settle_notices(
         &mut self,
         answered: &[(OwedNotice, Admission)],
     ) -> Result<(), CoreError> {
-        let ids: Vec<_> = answered
-            .iter()
-            .map(|(owed, _)| owed.outbox_id.to_string())
-            .collect();
         let rows = self.store.query(
             "DELETE FROM outbox WHERE outbox_id IN (SELECT value FROM json_each(?1)) RETURNING outbox_id",
-            &[format!("[{}]", ids.join(",")).as_str().into()],
+            &[json_list(answered.iter().map(|(owed, _)| &owed.outbox_id)).as_str().into()],
         )?;
         let settled = rows
             .into_iter()
@@ -122,9 +159,10 @@ impl<S: Store> Principal<'_, S> {
         Ok(())
     }
 
-    /// The notices that are due, oldest first. Each is postponed, for the case that the queue does not answer. One that
-    /// can't be read any more is set aside, so that it holds up no other.
-    pub(super) fn due_notices(&mut self) -> Result<Vec<OwedNotice>, CoreError> {
+    /// The notices that are due, oldest first, without those that are done or not owed any more. Each is postponed, for the case that the queue
+    /// does not answer. One that can't be read any more is set aside, so that it holds up no other.
+    pub(super) fn due_notices(&mut self, done: &Done) -> Result<Vec<OwedNotice>, CoreError> {
+        self.forget(done)?;
         let now_ms = self.environment.now_ms;
         let rows = self.store.query(
             "SELECT outbox_id, resident, notice, attempts FROM outbox WHERE due_ms <= ?1 \
@@ -139,6 +177,10 @@ impl<S: Store> Principal<'_, S> {
                 self.set_aside(outbox_id)?;
                 continue;
             };
+            if !self.is_owed(&notice)? {
+                self.forget(&Done(vec![outbox_id]))?;
+                continue;
+            }
             let shift = u32::try_from(attempts.clamp(0, 5)).unwrap_or(5);
             let pause_ms = OUTBOX_RETRY_MS
                 .saturating_mul(1_i64 << shift)
@@ -157,6 +199,18 @@ impl<S: Store> Principal<'_, S> {
         Ok(due)
     }
 
+    /// Whether a queue must still be told. A wake that was granted a turn, or is owed nothing more, has reached it.
+    fn is_owed(&self, notice: &Notice) -> Result<bool, StoreError> {
+        let Notice::Wake { activation_id, .. } = notice else {
+            return Ok(true);
+        };
+        let queued = self.store.first(
+            "SELECT 1 FROM claims WHERE activation_id = ?1 AND wake_state = ?2",
+            &[(*activation_id).into(), WakeState::Queued.code().into()],
+        )?;
+        Ok(queued.is_some())
+    }
+
     fn set_aside(&mut self, outbox_id: i64) -> Result<(), StoreError> {
         self.store.execute(
             "DELETE FROM outbox WHERE outbox_id = ?1",
@@ -171,4 +225,9 @@ impl<S: Store> Principal<'_, S> {
         self.effects.log.push(LogEvent::new("notice_quarantined"));
         Ok(())
     }
+}
+
+fn json_list<'a>(ids: impl Iterator<Item = &'a i64>) -> String {
+    let ids: Vec<_> = ids.map(i64::to_string).collect();
+    format!("[{}]", ids.join(","))
 }

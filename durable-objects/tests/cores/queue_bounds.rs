@@ -22,7 +22,9 @@ fn the_129th_wake_is_recorded_as_failed_and_its_activation_stays_accepted() {
     assert_eq!(world.queues["resident"].pending(), 128);
     assert_eq!(world.evidence("ann", &over), ["ACCEPTED", "WAKE_FAILED"]);
     assert_eq!(world.state("ann", &over), "TASK_STATE_SUBMITTED");
+    world.pass(2_000);
     assert_eq!(world.count("ann", "outbox"), 0);
+    assert_eq!(world.queues["resident"].pending(), 128);
 }
 
 #[test]

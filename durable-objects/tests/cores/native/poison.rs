@@ -56,7 +56,7 @@ fn a_notice_that_can_t_be_read_holds_up_no_other() {
         .unwrap();
     world.dies_after_commit = true;
     world.try_accept("ann", event("e2")).unwrap_err();
-    world.pass(2_000);
+    world.pass(10_000);
     assert_eq!(world.count("ann", "outbox"), 0);
     assert_eq!(world.queues["resident"].pending(), 1);
     let set_aside = crate::support::peek::integer(

@@ -36,7 +36,7 @@ use durable_objects::commands::wake_queue::{
 use durable_objects::effects::{Effects, OwedNotice, OwedSettlement};
 use durable_objects::environment::Environment;
 use durable_objects::error::CoreError;
-use durable_objects::principal;
+use durable_objects::principal::{self, Done};
 use durable_objects::storage::native::NativeStore;
 use durable_objects::storage::{Store, Transactional};
 use durable_objects::wake_queue::{Due, Ending, Run, Step, WakeQueue};
@@ -487,9 +487,12 @@ impl World {
                     .transaction(|store| principal::compact(store, Environment { now_ms, ids }));
                 compacted.unwrap();
                 let ids = &mut self.ids;
+                let done = std::mem::take(&mut object.done);
                 let (due, of_notices) = object
                     .store
-                    .transaction(|store| principal::due_notices(store, Environment { now_ms, ids }))
+                    .transaction(|store| {
+                        principal::due_notices(store, Environment { now_ms, ids }, &done)
+                    })
                     .unwrap();
                 let ids = &mut self.ids;
                 object
@@ -549,6 +552,7 @@ impl World {
                 let object = self.principals.get_mut(name).expect("a principal");
                 object.life += 1;
                 object.watchers.clear();
+                object.done = Done::default();
             }
             Address::Queue(name) => {
                 let object = self.queues.get_mut(name).expect("a queue");

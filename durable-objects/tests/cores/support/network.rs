@@ -7,7 +7,7 @@ use durable_objects::commands::principal::{
 use durable_objects::commands::wake_queue::{Admission, WakeQueueCommand};
 use durable_objects::effects::OwedNotice;
 use durable_objects::environment::Environment;
-use durable_objects::principal;
+use durable_objects::principal::{self, Done};
 use durable_objects::storage::Transactional;
 
 use super::{Answer, Failure, Ticket, World, decode};
@@ -232,6 +232,10 @@ impl World {
         let WakeQueueCommand::Notify(notify) = commands::decode(body).unwrap() else {
             panic!("principals only notify");
         };
+        if !self.queues.contains_key(resident) {
+            // A sabotage made it up.
+            return Err(Failure::Lost);
+        }
         self.queue(resident, |queue| queue.notify(&notify))
             .map(|admissions| commands::accepted(&admissions).unwrap())
     }
@@ -327,11 +331,21 @@ impl World {
     pub fn notices_answered(&mut self, principal: &str, answered: Vec<(OwedNotice, Admission)>) {
         let (now_ms, ids) = (self.now_ms, &mut self.ids);
         let object = self.principals.get_mut(principal).expect("a principal");
+        let answered = object.done.take_from(answered);
+        let is_full = object.done.is_full();
+        if answered.is_empty() && !is_full {
+            return;
+        }
+        let done = if is_full {
+            std::mem::take(&mut object.done)
+        } else {
+            Done::default()
+        };
         let effects = object
             .store
             .transaction(|store| {
                 let environment = Environment { now_ms, ids };
-                principal::notices_answered(store, environment, &answered)
+                principal::notices_answered(store, environment, &answered, &done)
             })
             .unwrap();
         object.set_alarm(effects.alarm_ms);

@@ -2,7 +2,7 @@
 
 use durable_objects::effects::{Frame, FrameKind};
 use durable_objects::environment::Ids;
-use durable_objects::principal::Snapshot;
+use durable_objects::principal::{Done, Snapshot};
 use durable_objects::storage::migrations::{PRINCIPAL, WAKE_QUEUE, migrate};
 use durable_objects::storage::native::NativeStore;
 use serde_json::Value as Json;
@@ -33,6 +33,8 @@ pub struct PrincipalObject {
     /// Counts resets.
     pub life: u32,
     pub watchers: Vec<Watcher>,
+    /// Notices that are over, until its alarm.
+    pub done: Done,
 }
 
 impl PrincipalObject {
@@ -45,6 +47,7 @@ impl PrincipalObject {
             resident: resident.to_owned(),
             life: 0,
             watchers: Vec::new(),
+            done: Done::default(),
         }
     }
 
