@@ -78,7 +78,8 @@ pub struct Config {
     pub push: Option<Push>,
     /// The model that is a resident, where one is.
     pub model: Option<Model>,
-    /// Whether every request leaves a line in the log (`A2A_REQUEST_LOG`), or only those that failed here.
+    /// Whether every request leaves a line in the log (`A2A_REQUEST_LOG`), and every change of a queue's depth, or only
+    /// requests that failed here.
     pub logs_requests: bool,
     /// The pause between two comments of a stream, in milliseconds.
     pub tick_ms: u32,

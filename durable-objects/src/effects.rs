@@ -56,6 +56,8 @@ pub struct LogEvent {
     pub event: &'static str,
     /// What it is about.
     pub fields: Vec<(&'static str, String)>,
+    /// It comes with every task, like the line of a request, and is left out where those are.
+    pub is_routine: bool,
 }
 
 impl LogEvent {
@@ -65,7 +67,15 @@ impl LogEvent {
         Self {
             event,
             fields: Vec::new(),
+            is_routine: false,
         }
+    }
+
+    /// The same event, as one that comes with every task.
+    #[must_use]
+    pub const fn routine(mut self) -> Self {
+        self.is_routine = true;
+        self
     }
 
     /// The same event with one more field.

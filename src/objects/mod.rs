@@ -92,7 +92,7 @@ fn fault(event: &'static str, reason: &str) -> JsValue {
     JsValue::from_str(event)
 }
 
-fn write_log(events: &[LogEvent]) {
+fn write_log<'a>(events: impl IntoIterator<Item = &'a LogEvent>) {
     for event in events {
         let fields: Vec<(&str, &str)> = event
             .fields

@@ -12,7 +12,7 @@ use durable_objects::commands::principal::{Disposition, EndTurn, GrantReply, Use
 use durable_objects::commands::wake_queue::{
     CallTool, End, Take, TakeReply, Turn, WakeQueueCommand,
 };
-use durable_objects::effects::Effects;
+use durable_objects::effects::{Effects, LogEvent};
 use durable_objects::error::CoreError;
 use durable_objects::storage::{StoreError, Transactional, migrations};
 use durable_objects::wake_queue::{Due, DuePush, Ending, Run, Step, WAKE_BELL, WakeQueue};
@@ -203,7 +203,8 @@ impl Inner {
         for bell in &effects.rings {
             self.state.broadcast(bell, RING);
         }
-        write_log(&effects.log);
+        let says = |event: &&LogEvent| self.config.logs_requests || !event.is_routine;
+        write_log(effects.log.iter().filter(says));
         Ok(())
     }
 

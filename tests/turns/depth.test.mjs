@@ -7,6 +7,7 @@ import { Deployment } from "../support/deployment.mjs";
 import { until } from "../support/until.mjs";
 
 const agent = await Deployment.start();
+const quiet = await Deployment.start({ vars: { A2A_REQUEST_LOG: "off" } });
 const alice = agent.as("alice");
 
 /** The depths that the log tells, oldest first. */
@@ -30,4 +31,15 @@ test("a wake that comes, is withdrawn, is taken, and is offered again changes th
   await last(0);
   assert.equal(await turn.end(), "reoffered");
   await last(1);
+});
+
+test("where requests leave no line, the depth leaves none", async () => {
+  await quiet.as("alice").submit("unheard");
+  const turn = await quiet.resident().turn();
+  await turn.complete("done");
+  await turn.end();
+  // What is logged once the turn is over comes after whatever the depth would have been.
+  assert.equal((await quiet.call("POST", `/resident/v1/turns/${turn.turnId}:end`)).status, 401);
+  assert.ok(!quiet.log.includes("wake_queue_depth"), quiet.log);
+  assert.ok(!quiet.log.includes('"request"'), quiet.log);
 });

@@ -199,7 +199,8 @@ impl<S: Store> WakeQueue<'_, S> {
         self.effects.log.push(
             LogEvent::new("wake_queue_depth")
                 .with("resident", self.resident)
-                .with("pending", pending),
+                .with("pending", pending)
+                .routine(),
         );
     }
 }
