@@ -3,6 +3,7 @@
 
 mod agents;
 mod alarm;
+mod answers;
 mod at_work;
 mod execution;
 mod model;

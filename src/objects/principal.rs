@@ -11,12 +11,13 @@ use durable_objects::effects::{Effects, Frame, OwedNotice, OwedSettlement};
 use durable_objects::error::CoreError;
 use durable_objects::principal::{self, Answer, Begun, Done, Timer};
 use durable_objects::storage::{StoreError, Transactional, migrations};
-use js_sys::Promise;
+use js_sys::{JsString, Promise};
 use protocol::error::{A2aError, Reason};
 use wasm_bindgen::prelude::*;
 
 use super::agents::{Agents, Answered};
 use super::alarm::Alarm;
+use super::answers::Answers;
 use super::at_work::AtWork;
 use super::execution::Executor;
 use super::settlement::Untold;
@@ -58,6 +59,7 @@ pub(super) struct Inner {
     /// When the delivery that is at work last called a queue.
     delivering_since_ms: Cell<i64>,
     untold: Rc<Untold>,
+    answers: Answers<JsValue>,
     env: Env,
     /// Watchers open, as far as it is known.
     watchers: Cell<u32>,
@@ -95,6 +97,7 @@ impl PrincipalObject {
                 delivering: AtWork::default(),
                 delivering_since_ms: Cell::new(0),
                 untold: Rc::default(),
+                answers: Answers::new(),
                 env: env.clone(),
                 watchers: Cell::new(u32::try_from(state.sockets(None).len()).unwrap_or(u32::MAX)),
                 executor: Executor::of(env.service("EXECUTOR")),
@@ -112,8 +115,15 @@ impl PrincipalObject {
     /// # Errors
     /// A fault of ours, already logged.
     pub fn call(&self, command: &[u8]) -> Result<JsValue, JsValue> {
+        let changes = self.0.database.changes();
+        if let Some(answer) = self.0.answers.find(command, changes) {
+            return Ok(answer);
+        }
         let call: PrincipalCall = commands::decode(command)
             .map_err(|error| fault("command_not_read", &error.to_string()))?;
+        if let PrincipalCommand::GetTask(_) = &call.command {
+            return Inner::read_task(&self.0, command, &call);
+        }
         if let PrincipalCommand::Send(send) = &call.command
             && let Some(max_watchers) = send.max_watchers
             && !self.0.has_room(max_watchers)
@@ -202,6 +212,21 @@ impl Inner {
             }
             Err(error) => answer(Err(error)),
         }
+    }
+
+    /// Reads a task, and keeps the answer for who asks the same again.
+    fn read_task(
+        this: &Rc<Self>,
+        command: &[u8],
+        call: &PrincipalCall,
+    ) -> Result<JsValue, JsValue> {
+        let answer = Self::answer_now(this, call)?;
+        if let Some(text) = answer.dyn_ref::<JsString>() {
+            let bytes = usize::try_from(text.length()).unwrap_or(usize::MAX);
+            let changes = this.database.changes();
+            this.answers.keep(command, changes, &answer, bytes);
+        }
+        Ok(answer)
     }
 
     pub(super) fn state(&self) -> &ObjectState {

@@ -4,6 +4,7 @@
 //! here throws through Rust frames.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
 
 use durable_objects::storage::{Column, Row, Store, StoreError, Transactional, Value, check_size};
 use serde::de::{Deserialize, Deserializer, Visitor};
@@ -42,6 +43,8 @@ const MAX_INTEGER: u64 = (1 << 53) - 1;
 pub struct Database {
     storage: Storage,
     sql: SqlStorage,
+    /// Counts whatever may have changed it.
+    changes: Rc<std::cell::Cell<u64>>,
 }
 
 impl Database {
@@ -55,12 +58,26 @@ impl Database {
         Ok(Self {
             storage: storage.clone(),
             sql,
+            changes: Rc::default(),
         })
+    }
+
+    /// How often it may have changed: where this is what it was, so is the database. Not kept across lives of the object.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        self.changes.get()
+    }
+
+    fn may_change(&self) {
+        self.changes.set(self.changes.get().wrapping_add(1));
     }
 }
 
 impl Store for Database {
     fn query(&self, sql: &str, parameters: &[Value<'_>]) -> Result<Vec<Row>, StoreError> {
+        if !sql.starts_with("SELECT ") {
+            self.may_change();
+        }
         let (shape, texts) = encode(parameters)?;
         let Some(answer) = sql_query(&self.sql, sql, &shape, &texts) else {
             return Ok(Vec::new());
@@ -72,6 +89,7 @@ impl Store for Database {
     }
 
     fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<(), StoreError> {
+        self.may_change();
         let (shape, texts) = encode(parameters)?;
         match sql_execute(&self.sql, sql, &shape, &texts) {
             Some(error) => Err(StoreError::Database(error)),
@@ -109,6 +127,8 @@ impl Database {
     /// [`Transactional::transaction`], which is compiled once per kind of work.
     fn run(&self, work: &mut dyn FnMut() -> bool) -> Result<(), StoreError> {
         let mut panic = None;
+        // One that is rolled back takes back what was read within it.
+        self.may_change();
         let committed = {
             let mut slots = AssertUnwindSafe((work, &mut panic));
             self.storage.js_transaction_sync(&mut move || {

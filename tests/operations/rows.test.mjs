@@ -62,3 +62,30 @@ test("no operation reads or writes more rows than it needs, and the log says how
     assertWithin(rows, MOST[name], name);
   }
 });
+
+test("who polls a task that stays as it is reads no row, and whatever changes it is seen", async () => {
+  const { id } = await alice.submit("polled");
+  const poll = (path = `/tasks/${id}`) => costOf((options) => alice.call("GET", path, options));
+  const first = await poll();
+  const again = await poll();
+  assert.ok(first.rows[0] > 0);
+  assert.deepEqual(again.rows, [0, 0]);
+  assert.deepEqual(again.answer.json, first.answer.json);
+  const short = await poll(`/tasks/${id}?historyLength=0`);
+  assert.ok(short.rows[0] > 0, "less of it is another answer");
+  assert.equal(short.answer.json.history, undefined);
+  for (const change of [() => alice.submit("of another task"), () => agent.resident().turn(), () => alice.cancel(id)]) {
+    await poll();
+    await change();
+    const { rows, answer } = await poll();
+    assert.ok(rows[0] > 0, `read anew after ${change}`);
+    assert.deepEqual(answer.json.status, (await poll(`/tasks/${id}?historyLength=1`)).answer.json.status);
+  }
+  assert.equal((await poll()).answer.json.status.state, "TASK_STATE_CANCELED");
+});
+
+test("a task that one principal polls is not found by another", async () => {
+  const { id } = await alice.submit("alice's");
+  for (let n = 0; n < 2; n += 1) assert.equal((await alice.call("GET", `/tasks/${id}`)).status, 200);
+  assert.equal((await agent.as("bob").call("GET", `/tasks/${id}`)).status, 404);
+});
