@@ -7,6 +7,9 @@ import * as requests from "./requests.mjs";
 
 const HOST = "127.0.0.1";
 
+/** Tasks that are read in turn: many more than an object keeps answers of. */
+const TASKS = 64;
+
 /** Streams that watch one task. */
 const WATCHERS = 100;
 
@@ -39,20 +42,14 @@ const jobs = {
     });
   },
 
-  /** Reads of one task. */
-  async get({ tokens: [token], port, ...job }) {
-    const connection = await Connection.open(HOST, port);
-    const taskId = await newTask(connection, token);
-    const request = requests.get(token, taskId);
-    const measured = await repeat({ ...job, port }, async (connection) =>
-      expectTask(await connection.exchange(request)),
-    );
-    connection.close();
-    // A new connection: servers close one that was idle meanwhile.
-    const closing = await Connection.open(HOST, port);
-    await cancelTask(closing, token, taskId);
-    closing.close();
-    return measured;
+  /** Reads of one task, again and again, as a client polls. */
+  async get(job) {
+    return read(job, 1);
+  },
+
+  /** Reads of many tasks in turn. */
+  async getMany(job) {
+    return read(job, TASKS);
   },
 
   /** Pages of ten tasks. */
@@ -125,6 +122,22 @@ const jobs = {
     };
   },
 };
+
+async function read({ tokens: [token], port, ...job }, tasks) {
+  const connection = await Connection.open(HOST, port);
+  const taskIds = [];
+  for (let task = 0; task < tasks; task += 1) taskIds.push(await newTask(connection, token));
+  connection.close();
+  const gets = taskIds.map((taskId) => requests.get(token, taskId));
+  const measured = await repeat({ ...job, port }, async (connection, index) =>
+    expectTask(await connection.exchange(gets[index % tasks])),
+  );
+  // A new connection: servers close one that was idle meanwhile.
+  const closing = await Connection.open(HOST, port);
+  for (const taskId of taskIds) await cancelTask(closing, token, taskId);
+  closing.close();
+  return measured;
+}
 
 /** A resident that takes turns one after the other: it reads each task and completes it. Gives the function that ends it. */
 async function work(port, token) {

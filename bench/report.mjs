@@ -18,6 +18,9 @@ import { median, percentile } from "./statistics.mjs";
  * @typedef {{ names: string[], figures: Figure[] }} Section
  */
 
+/** Operations under other names than their keys. */
+const NAMES = { get: "get, one task again and again", getMany: "get, many tasks in turn" };
+
 /**
  * @param {Record<string, import("./rounds.mjs").Round[][]>} measured
  * @param {(number | undefined)[]} codeBytes of each contestant, gzipped
@@ -62,9 +65,10 @@ export function figuresOf(measured, codeBytes) {
       ofSamples("update to 100 watchers", rounds, "update");
       continue;
     }
-    ofRounds(operation, "per s", "more", rounds, ({ perSecond }) => perSecond);
-    ofRounds(`${operation}, server's CPU`, "µs", "less", rounds, ({ serverCpuUs }) => serverCpuUs);
-    ofSamples(operation, rounds, "latency");
+    const name = NAMES[operation] ?? operation;
+    ofRounds(name, "per s", "more", rounds, ({ perSecond }) => perSecond);
+    ofRounds(`${name}, server's CPU`, "µs", "less", rounds, ({ serverCpuUs }) => serverCpuUs);
+    ofSamples(name, rounds, "latency");
   }
   const sizes = codeBytes.map((bytes) => (bytes === undefined ? undefined : bytes / 1024));
   add("code, gzipped", "KB", "less", sizes, []);

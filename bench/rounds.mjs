@@ -20,7 +20,7 @@ const CONNECTIONS = 8;
 /**
  * @typedef {object} Plan
  * @property {number} rounds
- * @property {Record<"send" | "get" | "list" | "full" | "stream" | "watchers", number>} counts operations in a round
+ * @property {Record<"send" | "get" | "getMany" | "list" | "full" | "stream" | "watchers", number>} counts operations in a round
  */
 
 /**

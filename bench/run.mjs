@@ -70,6 +70,7 @@ const plan = {
   counts: {
     send: whole("sends"),
     get: whole("gets"),
+    getMany: whole("gets"),
     list: whole("lists"),
     full: whole("tasks"),
     stream: whole("streams"),
