@@ -138,6 +138,7 @@ impl<S: Store> Principal<'_, S> {
         let mut task = self.accept(command, WakeState::Done)?;
         let execution_id = format!("execution.{}", self.environment.ids.id());
         task.turn_id = Some(execution_id.clone());
+        task.turn_resident = None;
         for artifact in artifacts {
             self.put_artifact(&task, &artifact.artifact_id, &wire(artifact), Chunk::Whole)?;
         }

@@ -91,7 +91,7 @@ impl<S: Store> Principal<'_, S> {
         if !self.is_served_here()? {
             return Ok(GrantReply::Stale);
         }
-        if let Some(turn_id) = self.abandoned_turn(&task, &claim) {
+        if !superseded && let Some(turn_id) = self.abandoned_turn(&task, &claim) {
             let end = EndTurn {
                 activation_id: command.activation_id,
                 task_id: command.task_id.clone(),
@@ -134,7 +134,8 @@ impl<S: Store> Principal<'_, S> {
         Ok(granted(&task, deliveries.saturating_add(claim.failures)))
     }
 
-    /// The turn of this queue's whose end it gave up telling of: how it ended is not known, only that it is over.
+    /// The turn of this queue's on the task's latest activation whose end it gave up telling of: how it ended is not known,
+    /// only that it is over.
     fn abandoned_turn(&self, task: &Task, claim: &Claim) -> Option<String> {
         let is_ours = task.turn_resident.as_deref() == Some(self.scope.resident);
         let is_woken = claim.wake_state == WakeState::Woken.code();

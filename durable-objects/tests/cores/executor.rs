@@ -1,7 +1,7 @@
 //! Message or Task is the executor's decision, and what happens to a task when its executor fails.
 
 use durable_objects::commands::principal::{
-    PrincipalCommand, Replay, ReplayReply, Send, SendReply,
+    Grant, GrantReply, PrincipalCommand, Replay, ReplayReply, Send, SendReply,
 };
 use durable_objects::environment::Environment;
 use durable_objects::error::CoreError;
@@ -10,7 +10,7 @@ use durable_objects::storage::Transactional;
 use protocol::executor::Line;
 use serde_json::{Value as Json, json};
 
-use crate::support::ask::message as send;
+use crate::support::ask::{answer_to, message as send, question};
 use crate::support::objects::Counter;
 use crate::support::{World, decode};
 
@@ -326,4 +326,27 @@ fn a_line_that_can_not_be_first_stores_nothing() {
         agent.begin(&send("m1", "hello")),
         Ok(Begun::Ask(_))
     ));
+}
+
+#[test]
+fn a_late_grant_of_the_activation_before_leaves_a_task_to_its_executor() {
+    let mut agent = Agent::new();
+    let task_id = agent.world.submit("ann", "m1");
+    let turn = agent.world.take();
+    agent.world.tool(&turn, question("which?"));
+    // The caller answers before the turn has ended, and its answer is for the executor.
+    let answer = answer_to(&task_id, "m2", "this one");
+    let begun = begun(agent.first(&answer, working()).unwrap());
+    // The queue asks for the turn before once more, as it does when the first reply was lost.
+    let grant = PrincipalCommand::Grant(Grant {
+        activation_id: 1,
+        task_id: task_id.clone(),
+        turn_id: "another turn".to_owned(),
+    });
+    let reply = agent.world.command("ann", Some("resident"), grant).unwrap();
+    assert_eq!(decode::<GrantReply>(&reply), GrantReply::Stale);
+    let line = json!({"statusUpdate": {"status": {"state": "TASK_STATE_WORKING"}}});
+    assert!(agent.further(&begun, line));
+    agent.end(&begun, true);
+    assert_eq!(agent.world.state("ann", &task_id), "TASK_STATE_FAILED");
 }
