@@ -26,19 +26,12 @@ pub fn lifetime_ms(
     if directives().any(|directive| directive == "no-store" || directive.starts_with("no-cache")) {
         return 0;
     }
-    let max_age = directives().find_map(|directive| {
-        let seconds = directive
-            .strip_prefix("max-age=")?
-            .trim_matches('"')
-            .to_owned();
-        seconds.parse::<u32>().ok()
-    });
+    let max_age = directives()
+        .find_map(|directive| seconds(directive.strip_prefix("max-age=")?.trim_matches('"')));
     let lifetime_ms = match max_age {
-        Some(seconds) => {
-            let age = age
-                .and_then(|age| age.trim().parse::<u32>().ok())
-                .unwrap_or(0);
-            i64::from(seconds.saturating_sub(age)).saturating_mul(1000)
+        Some(max_age) => {
+            let age = age.and_then(|age| seconds(age.trim())).unwrap_or(0);
+            max_age.saturating_sub(age).saturating_mul(1000)
         }
         None => match expires {
             // An invalid date, such as 0, is one in the past (section 5.3).
@@ -48,6 +41,12 @@ pub fn lifetime_ms(
         },
     };
     lifetime_ms.clamp(0, MAX_MS)
+}
+
+/// A number of seconds. One too large to hold is the largest (section 1.2.2).
+fn seconds(text: &str) -> Option<i64> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| text.parse().unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]
@@ -67,7 +66,12 @@ mod tests {
             (Some("no-store, max-age=60"), None, None, 0),
             (Some("no-cache"), None, None, 0),
             (Some("max-age=999999999"), None, None, MAX_MS),
+            (Some("max-age=4294967296"), None, None, MAX_MS),
+            (Some("max-age=99999999999999999999"), None, None, MAX_MS),
+            (Some("max-age=60"), Some("99999999999999999999"), None, 0),
             (Some("max-age=x"), None, None, UNSAID_MS),
+            (Some("max-age=-1"), None, None, UNSAID_MS),
+            (Some("max-age="), None, None, UNSAID_MS),
             (Some("max-age=60"), None, Some("0"), 60_000),
             (None, None, Some("Sun, 06 Nov 1994 08:50:37 GMT"), 60_000),
             (None, None, Some("Sun, 06 Nov 1994 08:48:37 GMT"), 0),
