@@ -74,6 +74,12 @@ impl Endpoint {
         })
     }
 
+    /// Whether it stays on this machine.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        self.is_loopback
+    }
+
     /// Whether it is at the origin of `other`.
     #[must_use]
     pub fn is_of_origin(&self, other: &Self) -> bool {

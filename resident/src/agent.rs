@@ -8,12 +8,14 @@ use std::time::Duration;
 use connection::{
     CallError, Endpoint, MAX_ANSWER_BYTES, Refusal, Token, http_client, quoted, transport,
 };
+use protocol::agents::target::Target;
 use serde_json::{Map, Value, json};
 use tokio::runtime::Runtime;
 
 use crate::cli::{Agent, AgentCommand, AgentMessage};
 use crate::client::USER_AGENT;
 use crate::error::Failure;
+use crate::shown::shown;
 use crate::tools::{print, text_argument};
 
 /// Where a card is, unless the command line says otherwise.
@@ -47,7 +49,7 @@ pub fn run(runtime: &Runtime, arguments: Agent) -> Result<(), Failure> {
     runtime.block_on(async move {
         let card = client.card(card_path, timeout).await?;
         if matches!(arguments.command, AgentCommand::Card) {
-            return print(&card.to_string());
+            return tell(&card);
         }
         let base = client.interface(&card)?;
         let answer = match arguments.command {
@@ -84,8 +86,13 @@ pub fn run(runtime: &Runtime, arguments: Agent) -> Result<(), Failure> {
                 client.post(&url, &json!({}), timeout).await?
             }
         };
-        print(&answer.to_string())
+        tell(&answer)
     })
+}
+
+/// Prints what the agent said: every command does it here.
+fn tell(answer: &Value) -> Result<(), Failure> {
+    print(&shown(answer))
 }
 
 /// The body of a message.
@@ -186,6 +193,7 @@ impl Client {
             let Ok(base) = Endpoint::parse_with(&url, self.insecure) else {
                 continue;
             };
+            self.check_reach(&base)?;
             if self.token.is_some() && !base.is_of_origin(&self.endpoint) {
                 return Err(Failure::Usage(
                     "the card leads to another origin, where the token is not sent; give that origin's URL"
@@ -198,6 +206,25 @@ impl Client {
             "the agent's card offers no HTTP+JSON 1.0 interface; it offers: {}",
             quoted(&found.join(", "))
         )))
+    }
+
+    /// Checks that a card leads nowhere that only its reader can reach: a public agent's card must not turn this program
+    /// into a client of what stands behind the reader's firewall.
+    fn check_reach(&self, base: &Endpoint) -> Result<(), Failure> {
+        if self.endpoint.is_loopback() || base.is_of_origin(&self.endpoint) {
+            return Ok(());
+        }
+        // Whether it may be http is said by `--insecure`.
+        let url = base.at("");
+        let url = match url.strip_prefix("http://") {
+            Some(rest) => format!("https://{rest}"),
+            None => url,
+        };
+        Target::parse(&url, false).map(drop).map_err(|rule| {
+            Failure::Usage(format!(
+                "the card leads to another origin that is refused: its URL {rule}; give that URL itself if it is meant"
+            ))
+        })
     }
 
     async fn get(&self, url: &str, timeout: Duration) -> Result<Value, Failure> {
@@ -221,7 +248,7 @@ impl Client {
             .headers()
             .get("content-type")
             .and_then(|value| value.to_str().ok())
-            .is_some_and(|value| value.starts_with("text/event-stream"));
+            .is_some_and(|value| value.to_ascii_lowercase().starts_with("text/event-stream"));
         if status != 200 || !is_stream {
             let answer = body_of(&mut response, MAX_ANSWER_BYTES).await?;
             return Err(match status {
@@ -232,7 +259,7 @@ impl Client {
         let mut events = Events::default();
         while let Some(chunk) = within(timeout, response.chunk()).await? {
             for data in events.take(&chunk)? {
-                print(&data)?;
+                tell(&read(data.as_bytes())?)?;
             }
         }
         Ok(())
@@ -290,6 +317,7 @@ fn read(answer: &[u8]) -> Result<Value, CallError> {
 /// The data of server-sent events, as the chunks of a body bring them.
 #[derive(Default)]
 struct Events {
+    /// The line that has begun. It holds no line's end.
     rest: Vec<u8>,
     data: String,
 }
@@ -297,11 +325,13 @@ struct Events {
 impl Events {
     /// The events that are whole now. Line breaks within one become blanks: it is JSON.
     fn take(&mut self, chunk: &[u8]) -> Result<Vec<String>, CallError> {
-        self.rest.extend_from_slice(chunk);
         let mut whole = Vec::new();
-        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.rest.drain(..=end).collect();
-            let line = String::from_utf8_lossy(&line);
+        for piece in chunk.split_inclusive(|byte| *byte == b'\n') {
+            self.rest.extend_from_slice(piece);
+            if !piece.ends_with(b"\n") {
+                break;
+            }
+            let line = String::from_utf8_lossy(&self.rest);
             let line = line.trim_end_matches(['\r', '\n']);
             if line.is_empty() && !self.data.is_empty() {
                 whole.push(std::mem::take(&mut self.data));
@@ -311,6 +341,7 @@ impl Events {
                 }
                 self.data.push_str(value.strip_prefix(' ').unwrap_or(value));
             }
+            self.rest.clear();
         }
         if self.rest.len().saturating_add(self.data.len()) > MAX_EVENT_BYTES {
             return Err(CallError::Unreadable("an event is longer than is read"));
@@ -375,5 +406,51 @@ mod tests {
             .interface(&card("https://agent.example", "GRPC"))
             .unwrap_err();
         assert!(none.to_string().contains("JSONRPC 1.0, GRPC 1.0"), "{none}");
+    }
+
+    #[test]
+    fn a_public_card_leads_to_no_private_address() {
+        let found = |from: &str, to: &str| {
+            let endpoint = Endpoint::parse_with(from, true).unwrap();
+            let card = json!({"supportedInterfaces": [
+                {"url": to, "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0"},
+            ]});
+            Client::new(endpoint, None, true).unwrap().interface(&card)
+        };
+        for private in [
+            "http://127.0.0.1:8080/a2a",
+            "http://localhost/",
+            "http://x.localhost/",
+            "http://localhost./",
+            "http://[::1]/",
+            "http://[::ffff:127.0.0.1]/",
+            "http://2130706433/",
+            "https://0x7f.1/",
+            "http://10.0.0.1/",
+            "https://192.168.0.1/",
+            "http://169.254.169.254/latest",
+            "http://metadata.google.internal/",
+            "https://printer.local/",
+        ] {
+            let refused = found("https://agent.example", private).unwrap_err();
+            assert!(matches!(refused, Failure::Usage(_)), "{private}");
+            assert!(found("http://10.0.0.2", private).is_err(), "{private}");
+            assert!(found("http://127.0.0.1:8787", private).is_ok(), "{private}");
+        }
+        assert!(found("https://agent.example", "https://api.example/a2a").is_ok());
+        assert!(found("https://agent.example", "http://api.example/a2a").is_ok());
+        assert!(found("http://10.0.0.1", "http://10.0.0.1/a2a").is_ok());
+    }
+
+    #[test]
+    fn an_endless_line_in_tiny_chunks_is_read_in_linear_time() {
+        let began = std::time::Instant::now();
+        let mut events = Events::default();
+        for _ in 0..MAX_EVENT_BYTES {
+            events.take(b"x").unwrap();
+        }
+        assert!(events.take(b"x").is_err());
+        // Searching it anew for each chunk would take minutes.
+        assert!(began.elapsed() < Duration::from_secs(10));
     }
 }

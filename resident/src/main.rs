@@ -25,6 +25,7 @@ mod heartbeat;
 mod log;
 mod prompt;
 mod run;
+mod shown;
 mod stop;
 mod task_view;
 mod tools;

@@ -10,14 +10,14 @@ import { binary } from "../support/runner.mjs";
  * @param {string} url of the agent
  * @param {string[]} words the command and its arguments
  * @param {Record<string, string>} [environment]
- * @returns {Promise<{ code: number, values: any[], errors: string }>}
+ * @returns {Promise<{ code: number, values: any[], printed: string, errors: string }>}
  */
 export function residentAgent(url, words, environment = {}) {
   const env = { PATH: process.env.PATH, A2A_AGENT_URL: url, ...environment };
   return new Promise((resolve) => {
     execFile(binary(), ["agent", ...words], { env }, (error, stdout, stderr) => {
       const values = stdout.split("\n").filter(Boolean).map(JSON.parse);
-      resolve({ code: error?.code ?? 0, values, errors: stderr });
+      resolve({ code: error?.code ?? 0, values, printed: stdout, errors: stderr });
     });
   });
 }

@@ -2,7 +2,8 @@
 // server.
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { createServer } from "node:http";
+import { after, test } from "node:test";
 
 import { Deployment } from "../support/deployment.mjs";
 import { until } from "../support/until.mjs";
@@ -99,4 +100,44 @@ test("it speaks to this server with a token, which goes to its origin alone", as
     await until("the count is there", async () => (await plane.as("alice").call("GET", "/tasks")).json.totalSize),
     1,
   );
+});
+
+test("nothing that an agent says commands the terminal, and an event that is no JSON is an error", async () => {
+  const hostile = "\u009b2J\u202eevil\u200b\u{e0041}\u2028";
+  const events = [{ task: { id: hostile, status: { state: "TASK_STATE_WORKING" } } }, { hostile }];
+  const server = createServer((request, answer) => {
+    const url = `http://127.0.0.1:${server.address().port}`;
+    if (request.url.endsWith("agent-card.json")) {
+      const supportedInterfaces = [{ url, protocolBinding: "HTTP+JSON", protocolVersion: "1.0" }];
+      answer.end(JSON.stringify({ name: hostile, supportedInterfaces }));
+    } else if (request.url.endsWith(":stream")) {
+      answer.writeHead(200, { "content-type": "Text/Event-Stream; charset=utf-8" });
+      for (const event of events) answer.write(`data: ${JSON.stringify(event)}\n\n`);
+      answer.end("data: \u001b]52;c;ZXZpbA==\u0007\u009b2J\n\n");
+    } else if (request.url.endsWith(":send")) {
+      answer.end(JSON.stringify({ message: hostile }));
+    } else {
+      const error = { status: "NOT_FOUND", message: `${hostile}\u001b[2J`, details: [{ reason: hostile }] };
+      answer.writeHead(404).end(JSON.stringify({ error }));
+    }
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  after(() => server.close());
+  const url = `http://127.0.0.1:${server.address().port}`;
+  const plain = /^[ -~\n]*$/;
+
+  const card = await residentAgent(url, ["card"]);
+  assert.equal(card.values[0].name, hostile);
+  const sent = await residentAgent(url, ["send", "x"]);
+  assert.deepEqual(sent.values, [{ message: hostile }]);
+  const streamed = await residentAgent(url, ["stream", "x"]);
+  assert.deepEqual(streamed.values, events);
+  assert.equal(streamed.code, 3);
+  assert.match(streamed.errors, /not JSON/);
+  const refused = await residentAgent(url, ["get", "x"]);
+  assert.equal(refused.code, 1);
+  for (const { printed, errors } of [card, sent, streamed, refused]) {
+    assert.match(printed, plain);
+    assert.match(errors, plain);
+  }
 });

@@ -227,7 +227,8 @@ pub fn one_line(text: &str, max_chars: usize) -> String {
 
 /// What Unicode says may be left out in showing a text (Default_Ignorable_Code_Point), and its annotations. A text can hide
 /// another in them.
-const fn is_hidden(character: char) -> bool {
+#[must_use]
+pub const fn is_hidden(character: char) -> bool {
     matches!(character,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
