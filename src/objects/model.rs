@@ -25,8 +25,9 @@ use crate::runtime::post::post;
 /// The lease of a model's turn, in milliseconds: each tool renews it.
 const LEASE_MS: i64 = 300_000;
 
-/// Takes turns while there are any. Bounded, so that an object that has much to do is looked at anew.
-pub(super) async fn work(inner: &Rc<Inner>, config: &Config, model: &Model, session: &str) {
+/// Takes turns while there are any. Bounded, so that an object that has much to do is looked at anew. False where none can
+/// be had: trying again at once, while wakes wait for somebody else, would never end.
+pub(super) async fn work(inner: &Rc<Inner>, config: &Config, model: &Model, session: &str) -> bool {
     for _ in 0..64 {
         match next_turn(inner, config, model, session).await {
             Ok(Some(turn)) => {
@@ -46,12 +47,14 @@ pub(super) async fn work(inner: &Rc<Inner>, config: &Config, model: &Model, sess
                 // What could not be ended ends by its lease.
                 drop(inner.end(&end).await);
             }
-            Ok(None) => return,
+            Ok(None) => return true,
             Err(error) => {
-                return log::error("model_take_failed", &[("reason", &error.to_string())]);
+                log::error("model_take_failed", &[("reason", &error.to_string())]);
+                return false;
             }
         }
     }
+    true
 }
 
 async fn next_turn(

@@ -379,13 +379,10 @@ impl Inner {
         let work = promise(async move {
             let _shift = shift;
             if let Some(model) = &inner.config.model {
-                loop {
-                    model::work(&inner, &inner.config, model, &inner.model_session).await;
-                    // What came while the model was still at work was left to it.
-                    if !inner.rings_already(WAKE_BELL).unwrap_or(false) {
-                        break;
-                    }
-                }
+                // What came while the model was still at work was left to it.
+                while model::work(&inner, &inner.config, model, &inner.model_session).await
+                    && inner.rings_already(WAKE_BELL).unwrap_or(false)
+                {}
             }
             Ok(JsValue::UNDEFINED)
         });

@@ -23,6 +23,7 @@ function decide({ messages }) {
   const last = messages.at(-1);
   if (task.includes("| speak")) return { content: "spoken" };
   if (task.includes("| fail")) return undefined;
+  if (task.includes("| vanish")) return "gone";
   if (task.includes("| loop")) return call("a2a_report_progress", { note: "again" });
   if (task.includes("| wrong")) {
     return last.role === "tool" && last.content.startsWith("INVALID_REQUEST")
@@ -45,6 +46,7 @@ const model = createServer((request, response) => {
     const asked = JSON.parse(body);
     requests.push({ headers: request.headers, asked });
     const message = decide(asked);
+    if (message === "gone") return response.destroy();
     if (!message) return response.writeHead(500).end("overloaded");
     response.setHeader("content-type", "application/json");
     response.end(JSON.stringify({ choices: [{ message }], usage: { completion_tokens: 5 } }));
@@ -123,4 +125,23 @@ test("a model that never settles is bounded in steps, and its turn has failed", 
     return failed[0]?.detail === "the model took too many steps";
   });
   await alice.cancel(id);
+});
+
+test("a model that can't be reached is a failed turn, too", async () => {
+  const { id } = await alice.submit("vanish");
+  await agent.logged(/"model_unanswered"/);
+  await agent.logged(/"model_turn_failed","reason":"the model did not answer"/);
+  await alice.cancel(id);
+  assert.equal((await alice.send("speak")).json.task.status.state, "TASK_STATE_COMPLETED");
+});
+
+test("a resident that takes the model's queue over gets the work, and the log says that the model gets none", async () => {
+  const resident = agent.resident();
+  await resident.take(0);
+  const { id } = await alice.submit("speak to the resident");
+  await agent.logged(/"model_take_failed"/);
+  const turn = await resident.turn();
+  assert.equal(turn.taskId, id);
+  await turn.complete("by the resident");
+  await turn.end();
 });
