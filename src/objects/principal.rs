@@ -234,11 +234,6 @@ impl Inner {
     }
 
     pub(super) fn carry_out(this: &Rc<Self>, effects: Effects) -> Result<(), JsValue> {
-        if let Some(at_ms) = effects.alarm_ms {
-            this.alarm
-                .no_later_than(at_ms)
-                .map_err(|error| fault("alarm_not_set", &error.to_string()))?;
-        }
         for frame in &effects.frames {
             this.send(frame);
         }
@@ -249,6 +244,12 @@ impl Inner {
         }
         if !effects.settlements.is_empty() {
             Self::tell_soon(this, effects.settlements);
+        }
+        // Last: what is committed is carried out also where there can be no alarm, which would only do it again.
+        if let Some(at_ms) = effects.alarm_ms {
+            this.alarm
+                .no_later_than(at_ms)
+                .map_err(|error| fault("alarm_not_set", &error.to_string()))?;
         }
         Ok(())
     }
@@ -303,18 +304,18 @@ impl Inner {
             resident: resident.clone(),
             notices: batch.iter().map(|owed| owed.notice.clone()).collect(),
         };
-        let admissions: Vec<Admission> = match this.objects.notify(&resident, notify).await {
-            Ok(Ok(admissions)) => admissions,
-            Ok(Err(error)) => {
-                return log::error("notify_refused", &[("reason", &error.to_string())]);
-            }
-            Err(error) => {
-                return log::error(
-                    "notify_failed",
-                    &[("resident", &resident), ("reason", &error.to_string())],
-                );
-            }
+        let reason = match this.objects.notify(&resident, notify).await {
+            Ok(Ok(admissions)) => return Self::delivered(this, batch, admissions),
+            Ok(Err(error)) => error.to_string(),
+            Err(error) => error.to_string(),
         };
+        log::error(
+            "notify_failed",
+            &[("resident", &resident), ("reason", &reason)],
+        );
+    }
+
+    fn delivered(this: &Rc<Self>, batch: Vec<OwedNotice>, admissions: Vec<Admission>) {
         let answered = batch.into_iter().zip(admissions).collect();
         let answered = this.done.borrow_mut().take_from(answered);
         let is_full = this.done.borrow().is_full();

@@ -197,14 +197,14 @@ impl Inner {
     }
 
     fn carry_out(&self, effects: &Effects) -> Result<(), StoreError> {
-        if let Some(at_ms) = effects.alarm_ms {
-            self.alarm.no_later_than(at_ms)?;
-        }
         for bell in &effects.rings {
             self.state.broadcast(bell, RING);
         }
         let says = |event: &&LogEvent| self.config.logs_requests || !event.is_routine;
         write_log(effects.log.iter().filter(says));
+        if let Some(at_ms) = effects.alarm_ms {
+            self.alarm.no_later_than(at_ms)?;
+        }
         Ok(())
     }
 

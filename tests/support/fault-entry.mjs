@@ -12,10 +12,16 @@ const FAULTS = {
   hang: () => new Promise((resolve) => setTimeout(resolve, 600_000)),
   /** It waits for something that nobody will ever do. */
   forget: never,
+  /** The platform has more callers for it than it can serve. */
+  overload: () => {
+    throw Object.assign(new Error("too many requests"), { overloaded: true, remote: true });
+  },
   throw: () => {
     throw new Error("a detail of the inside");
   },
   panic: () => panicForTests(),
+  /** It refuses a watcher in words of nobody's. */
+  refuse: () => new Response("no", { status: 404 }),
   /** The WebAssembly instance traps: it reads where there is no memory. */
   trap: () => Object.assign(Object.create(PrincipalCore.prototype), { __wbg_ptr: -16 }).call(new Uint8Array()),
   /** The platform resets it. */
@@ -23,6 +29,13 @@ const FAULTS = {
     ctx.abort("reset by a test");
     return never();
   },
+};
+
+/** What the platform does for an object: where it does it, and the name of the function. */
+const PLATFORM = {
+  statement: (ctx) => [ctx.storage.sql, "exec"],
+  alarm: (ctx) => [ctx.storage, "setAlarm"],
+  waiting: (ctx) => [ctx, "waitUntil"],
 };
 
 /** Carries a command out while the platform has no randomness: whatever needs an id panics in its transaction. */
@@ -88,6 +101,37 @@ function faulty(Class, kindOf) {
       this.#armed = { command, when, fault };
     }
 
+    /** The platform refuses the next so many of these calls, of statements those that have a text in them. */
+    refuse({ what, times, matching }) {
+      const [target, name] = PLATFORM[what](this.ctx);
+      let left = times;
+      delete target[name];
+      const real = target[name].bind(target);
+      target[name] = (...given) => {
+        if (left === 0 || !String(given[0]).includes(matching)) return real(...given);
+        left -= 1;
+        throw new Error("refused by a test");
+      };
+    }
+
+    /** A command as no version has ever written it. */
+    garble() {
+      try {
+        return super.call(new Uint8Array([255, 255, 255]));
+      } catch (error) {
+        return String(error);
+      }
+    }
+
+    /** A watcher's upgrade that names nothing to watch. */
+    mislead(name) {
+      try {
+        return super.fetch(new Request(`https://object/${name}`)).status;
+      } catch (error) {
+        return String(error);
+      }
+    }
+
     /** How many watchers the platform holds for this object. */
     watchers() {
       return this.ctx.getWebSockets().length;
@@ -111,7 +155,8 @@ function faulty(Class, kindOf) {
 
     async fetch(request) {
       const { before, after } = this.#take(WATCH);
-      await before?.();
+      const refusal = await before?.();
+      if (refusal) return refusal;
       const response = await super.fetch(request);
       await after?.();
       return response;
@@ -133,14 +178,20 @@ export default {
   async fetch(request, env, ctx) {
     const [, root, binding, name, method] = new URL(request.url).pathname.split("/");
     if (root !== "faults") return worker.fetch(request, env, ctx);
+    if (binding === "nothing") return worker.fetch({}, env, ctx);
     if (binding === "clock") {
       advanceClock(Number(name));
       return Response.json(true);
     }
     const object = env[binding].getByName(name);
     if (method === "watchers") return Response.json(await object.watchers());
-    const { command, when, fault } = await request.json();
-    await object.arm(command, when, fault);
+    if (method === "garble") await object.garble();
+    if (method === "mislead") await object.mislead("nothing");
+    if (method === "refuse") await object.refuse(await request.json());
+    if (method === "arm") {
+      const { command, when, fault } = await request.json();
+      await object.arm(command, when, fault);
+    }
     return Response.json(true);
   },
 };

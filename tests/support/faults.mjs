@@ -44,13 +44,37 @@ class Faulty {
    * @param {string} name the object's
    * @param {string} command such as `Send`, or `Watch` for a watcher's or a doorbell's upgrade
    * @param {"before" | "during" | "after"} when `during` goes with `panic` alone
-   * @param {"hang" | "forget" | "throw" | "panic" | "trap" | "reset"} fault
+   * @param {"hang" | "forget" | "throw" | "panic" | "trap" | "reset" | "overload" | "refuse"} fault
    */
   async arm(binding, name, command, when, fault) {
-    const answer = await this.deployment.call("POST", `/faults/${binding}/${name}/arm`, {
-      body: { command, when, fault },
-    });
-    if (answer.status !== 200) throw new Error(`not armed: ${answer.status} ${answer.text}`);
+    await this.#tell(binding, name, "arm", { command, when, fault });
+  }
+
+  /**
+   * The platform refuses the object the next so many of these calls.
+   *
+   * @param {"PRINCIPAL" | "WAKE_QUEUE"} binding
+   * @param {string} name the object's
+   * @param {"statement" | "alarm" | "waiting"} what
+   * @param {{ times?: number, matching?: string }} [options] of statements, those that have the text in them
+   */
+  async refuse(binding, name, what, { times = 1, matching = "" } = {}) {
+    await this.#tell(binding, name, "refuse", { what, times, matching });
+  }
+
+  /** Gives the object a command that is none. */
+  async garble(binding, name) {
+    await this.#tell(binding, name, "garble");
+  }
+
+  /** Asks the object to watch what has no name. */
+  async mislead(binding, name) {
+    await this.#tell(binding, name, "mislead");
+  }
+
+  async #tell(binding, name, what, body) {
+    const answer = await this.deployment.call("POST", `/faults/${binding}/${name}/${what}`, { body });
+    if (answer.status !== 200) throw new Error(`not told: ${answer.status} ${answer.text}`);
   }
 
   /** Lets the deployment's clock jump ahead. Timers that are already set go on as they were. */
