@@ -139,6 +139,7 @@ test("a refusal that passes is tried again, and the comment is made once", async
   const { attempts } = await delivered(taskId);
   assert.equal(attempts, 2);
   assert.equal(world.api.of(7).length, 1);
+  await world.agent.logged(/"settlement_not_taken"/);
 });
 
 test("a refusal for good is recorded, and not tried again", async () => {

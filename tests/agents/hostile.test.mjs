@@ -43,6 +43,7 @@ test("an agent that never answers is given up", async () => {
   const { sent, turn } = await settled("silent");
   assert.equal(sent.json.settled, false);
   assert.match(await turn.text(), /given up: it did not/);
+  await plane.logged(/"remote_agent_unanswered"/);
   await finish(turn);
 });
 
@@ -55,6 +56,7 @@ test("an agent that answers garbage is given up", async () => {
 test("a stream that ends early is followed by looks", async () => {
   const { turn } = await settled("early");
   assert.match(await turn.text(), /a2a:\/\/early\/tasks\/e TASK_STATE_COMPLETED/);
+  await plane.logged(/"alias":"early","event":"remote_task_settled","state":"TASK_STATE_COMPLETED"/);
   await finish(turn);
 });
 

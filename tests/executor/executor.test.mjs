@@ -198,6 +198,7 @@ test("a task that the executor leaves unsettled, and work that it leaves alone, 
 test("a task whose executor breaks off is FAILED", async () => {
   const { id } = await alice.submit("break");
   await until("the task fails", async () => (await alice.state(id)) === "TASK_STATE_FAILED");
+  await agent.logged(/"executor_failed"/);
 });
 
 test("an executor that fails before it decides leaves no trace, and the same message may be sent again", async () => {

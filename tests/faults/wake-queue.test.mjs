@@ -44,6 +44,7 @@ for (const fault of ["hang", "reset"]) {
       await principal("Grant", when, fault);
       const { id } = await alice.submit("granted later");
       await completeOnce(id, await resident.turn(20_000));
+      await agent.logged(/"grant_failed"/);
     });
   }
 
