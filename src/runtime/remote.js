@@ -59,19 +59,29 @@ async function whole(response, maxBytes) {
 }
 
 const SILENT = Symbol("silent");
+const LF = 10;
+const CR = 13;
 
-/** The data of a stream's events, in order. */
+/** The data of a stream's events, in order. Each byte is looked at once, however the stream is cut into chunks. */
 export class EventReader {
   #abort = new AbortController();
   #reader;
-  #decoder = new TextDecoder();
-  #rest = "";
-  #data = "";
   #pending;
-  #maxCharacters;
+  #maxBytes;
+  /** What has come and is not read yet, from `#at` on. */
+  #chunk = new Uint8Array(0);
+  #at = 0;
+  /** The line that has begun: the first `#length` bytes of a buffer that grows by doubling. */
+  #line = new Uint8Array(256);
+  #length = 0;
+  /** The last line ended with a carriage return: a line feed that follows belongs to it. */
+  #isReturned = false;
+  /** The lines of the event's data, and their bytes. */
+  #data = [];
+  #dataBytes = 0;
 
-  constructor(maxCharacters) {
-    this.#maxCharacters = maxCharacters;
+  constructor(maxBytes) {
+    this.#maxBytes = maxBytes;
   }
 
   /** Resolves to undefined, or to a string that says what failed; `status N` where it was refused. */
@@ -102,23 +112,31 @@ export class EventReader {
    * a string: "end", "silent", "large", "failed".
    */
   async next(waitMs) {
-    let timer;
     let lives = false;
-    const over = new Promise((resolve) => {
-      timer = setTimeout(resolve, waitMs, SILENT);
-    });
+    let isOver = false;
+    let giveUp;
+    const timer = setTimeout(() => {
+      isOver = true;
+      giveUp?.(SILENT);
+    }, waitMs);
     try {
       for (;;) {
         const data = this.#event();
         if (data !== undefined) return [data];
-        if (this.#rest.length + this.#data.length > this.#maxCharacters) return "large";
+        if (this.#isLarge()) return "large";
         this.#pending ??= this.#reader.read();
-        const step = await Promise.race([this.#pending, over]);
+        // Not a race: what races with each chunk in turn would remember them all.
+        const step = await new Promise((resolve, reject) => {
+          giveUp = resolve;
+          this.#pending.then(resolve, reject);
+          if (isOver) resolve(SILENT);
+        });
         if (step === SILENT) return lives ? [] : "silent";
         this.#pending = undefined;
         if (step.done) return "end";
         lives = true;
-        this.#rest += this.#decoder.decode(step.value, { stream: true });
+        this.#chunk = step.value;
+        this.#at = 0;
       }
     } catch {
       return "failed";
@@ -127,23 +145,53 @@ export class EventReader {
     }
   }
 
+  #isLarge() {
+    return this.#length + this.#dataBytes > this.#maxBytes;
+  }
+
   /** The data of the next whole event that has some, as the HTML standard reads lines. */
   #event() {
-    for (;;) {
-      const end = /\r\n|\n|\r(?=[^])/.exec(this.#rest);
-      if (!end) return undefined;
-      const line = this.#rest.slice(0, end.index);
-      this.#rest = this.#rest.slice(end.index + end[0].length);
-      if (line === "" && this.#data !== "") {
-        const data = this.#data;
-        this.#data = "";
-        return data;
-      }
-      if (line.startsWith("data:")) {
-        const value = line.slice(line[5] === " " ? 6 : 5);
-        this.#data += this.#data === "" ? value : `\n${value}`;
-      }
+    while (this.#at < this.#chunk.length && !this.#isLarge()) {
+      let end = this.#at;
+      while (end < this.#chunk.length && this.#chunk[end] !== LF && this.#chunk[end] !== CR) end += 1;
+      this.#keep(this.#chunk.subarray(this.#at, end));
+      this.#at = end + 1;
+      if (end === this.#chunk.length) break;
+      const isSecondHalf = this.#isReturned && this.#length === 0 && this.#chunk[end] === LF;
+      this.#isReturned = this.#chunk[end] === CR;
+      const data = isSecondHalf ? "" : this.#takeLine();
+      if (data) return data;
     }
+    return undefined;
+  }
+
+  #keep(bytes) {
+    const length = this.#length + bytes.length;
+    if (length > this.#line.length) {
+      const grown = new Uint8Array(Math.max(length, 2 * this.#line.length));
+      grown.set(this.#line.subarray(0, this.#length));
+      this.#line = grown;
+    }
+    this.#line.set(bytes, this.#length);
+    this.#length = length;
+  }
+
+  /** Takes a whole line in. Gives the event's data where it ends an event that has some. */
+  #takeLine() {
+    const line = new TextDecoder().decode(this.#line.subarray(0, this.#length));
+    this.#length = 0;
+    if (line === "") {
+      const data = this.#data.join("\n");
+      this.#data = [];
+      this.#dataBytes = 0;
+      return data;
+    }
+    if (line.startsWith("data:")) {
+      const value = line.slice(line[5] === " " ? 6 : 5);
+      this.#data.push(value);
+      this.#dataBytes += value.length + 1;
+    }
+    return undefined;
   }
 
   /** Nobody reads on. */

@@ -24,7 +24,7 @@ extern "C" {
 
     type EventReader;
     #[wasm_bindgen(constructor)]
-    fn new(max_characters: u32) -> EventReader;
+    fn new(max_bytes: u32) -> EventReader;
     #[wasm_bindgen(method)]
     fn open(this: &EventReader, url: &str, header_lines: &str, deadline_ms: u32) -> Promise;
     #[wasm_bindgen(method)]
