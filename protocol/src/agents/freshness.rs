@@ -31,7 +31,7 @@ pub fn lifetime_ms(
     let lifetime_ms = match max_age {
         Some(max_age) => {
             let age = age.and_then(|age| seconds(age.trim())).unwrap_or(0);
-            max_age.saturating_sub(age).saturating_mul(1000)
+            i64::from(max_age.saturating_sub(age)).saturating_mul(1000)
         }
         None => match expires {
             // An invalid date, such as 0, is one in the past (section 5.3).
@@ -44,9 +44,9 @@ pub fn lifetime_ms(
 }
 
 /// A number of seconds. One too large to hold is the largest (section 1.2.2).
-fn seconds(text: &str) -> Option<i64> {
+fn seconds(text: &str) -> Option<u32> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| text.parse().unwrap_or(i64::MAX))
+    is_number.then(|| text.parse().unwrap_or(u32::MAX))
 }
 
 #[cfg(test)]
