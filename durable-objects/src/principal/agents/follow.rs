@@ -247,7 +247,7 @@ impl<S: Store> Principal<'_, S> {
             _ => Phase::Following,
         };
         self.store.execute(
-            "UPDATE remote_calls SET phase = ?4, due_ms = ?5, attempts = 0 WHERE call_id = (SELECT max(call_id) \
+            "UPDATE remote_calls SET phase = ?4, due_ms = ?5, attempts = 0, deadline_ms = max(deadline_ms, ?8) WHERE call_id = (SELECT max(call_id) \
              FROM remote_calls WHERE alias = ?1 AND remote_task_id = ?2 AND call_id < ?3) \
              AND phase = CASE WHEN ?6 THEN ?7 WHEN phase = ?4 THEN NULL ELSE phase END",
             &[
@@ -258,6 +258,7 @@ impl<S: Store> Principal<'_, S> {
                 self.environment.now_ms.into(),
                 i64::from(only_released).into(),
                 Phase::Released.code().into(),
+                call.deadline_ms.into(),
             ],
         )?;
         self.effects.wake_at(self.environment.now_ms);
@@ -355,11 +356,21 @@ impl<S: Store> Principal<'_, S> {
         if moved {
             call.attempts = 0;
         }
-        let settled = call.state.as_ref().is_some_and(state::is_settled);
-        if settled && (was_open || moved) {
-            return Ok(self.settle_call(call, None, told_turn)?);
+        if call.state.as_ref().is_some_and(state::is_settled) {
+            if moved {
+                return Ok(self.settle_call(call, None, told_turn)?);
+            }
+            // Its task was told of this before.
+            call.phase = Phase::Settled;
+            call.due_ms = None;
+            call.save(self.store)?;
+            if was_open && self.waits_for_nothing(&call.task_id)? {
+                return Ok(self.settle_call(call, None, told_turn)?);
+            }
+            return Ok(());
         }
-        if settled {
+        if !was_open && self.environment.now_ms >= call.deadline_ms {
+            // It was given up, and is read, but not followed again.
             return Ok(call.save(self.store)?);
         }
         if !was_open {

@@ -114,11 +114,15 @@ impl<S: Store> Principal<'_, S> {
         if task.turn_id.is_some() {
             return Ok(false);
         }
+        Ok(self.wake_state_of(task)? == Some(WakeState::Queued.code()))
+    }
+
+    /// How far the wake for a task's work is, where it has one.
+    pub(super) fn wake_state_of(&self, task: &Task) -> Result<Option<i64>, StoreError> {
         let row = self.store.first(
             "SELECT wake_state FROM claims WHERE activation_id = ?1",
             &[task.activation_id.into()],
         )?;
-        let wake_state = row.map(|mut row| row.integer()).transpose()?;
-        Ok(wake_state == Some(WakeState::Queued.code()))
+        row.map(|mut row| row.integer()).transpose()
     }
 }

@@ -2,6 +2,8 @@
 
 use super::calls::Phase;
 use crate::principal::Principal;
+use crate::principal::task::Task;
+use crate::principal::turn::WakeState;
 use crate::storage::{Store, StoreError};
 
 /// For how long a canceled task's remote tasks are asked to cancel at least, in milliseconds.
@@ -17,6 +19,15 @@ impl<S: Store> Principal<'_, S> {
                 &[task_id.into()],
             )?
             .is_some())
+    }
+
+    /// Whether the task was left waiting, but nothing that it could wait for is still to come: it has to be woken now.
+    pub(super) fn waits_for_nothing(&self, task_id: &str) -> Result<bool, StoreError> {
+        let Some(task) = Task::find(self.store, task_id)? else {
+            return Ok(false);
+        };
+        let waits = self.wake_state_of(&task)? == Some(WakeState::Waiting.code());
+        Ok(waits && !self.awaits_agents(task_id)?)
     }
 
     /// The task is canceled: what it asked of others is to be canceled, too, also what waits for an answer there. A message

@@ -7,7 +7,7 @@ use durable_objects::principal::agents::{
     Connect, Connection, Kind, Outcome, Outgoing, Response, Step, UnderTurn, address, adopt,
     connect, lease_due, prepared,
 };
-use durable_objects::storage::Transactional;
+use durable_objects::storage::{Store, Transactional};
 use protocol::agents::vars::Definitions;
 use protocol::error::A2aError;
 use serde_json::{Value as Json, json};
@@ -180,6 +180,17 @@ impl World {
         );
         let due_ms = row.unwrap().unwrap().optional_integer().unwrap();
         due_ms.map(|due_ms| due_ms - self.now_ms)
+    }
+
+    /// Lets a call's deadline be now.
+    pub fn end_life_of(&mut self, call_id: i64) {
+        let store = &self.principals["ann"].store;
+        store
+            .execute(
+                "UPDATE remote_calls SET deadline_ms = ?2 WHERE call_id = ?1",
+                &[call_id.into(), self.now_ms.into()],
+            )
+            .unwrap();
     }
 
     /// What a tool tells of a call.

@@ -269,6 +269,76 @@ fn a_question_that_takes_no_answer_is_not_told_again() {
     world.agent_send(&turn, "a2a://research/tasks/r");
 }
 
+/// A question of the agent, answered by a message that the agent answers with a direct one.
+fn answered_directly() -> (World, durable_objects::commands::wake_queue::Turn, i64) {
+    let (mut world, turn, call_id) = delegated();
+    world.end(&turn);
+    world.found(call_id, "INPUT_REQUIRED");
+    let next = world.take();
+    // What followed the task before was to be given up by now: the message gives it a life of its own.
+    world.now_ms += 30_000;
+    world.end_life_of(call_id);
+    let answer = world.agent_send(&next, "a2a://research/tasks/r");
+    world.next_step(answer).unwrap();
+    let message = json!({"messageId": "x", "role": "ROLE_AGENT", "parts": [{"text": "Hm?"}]});
+    let outcome = answered(200, &json!({ "message": message }));
+    world
+        .step("ann", |principal| {
+            principal.absorb_outcome(answer, Kind::Send, &outcome, Some(&next.turn_id))
+        })
+        .unwrap();
+    assert_eq!(world.due(), [call_id]);
+    (world, next, call_id)
+}
+
+#[test]
+fn a_question_that_stands_after_a_direct_message_is_not_told_again() {
+    let (mut world, turn, call_id) = answered_directly();
+    world.found(call_id, "INPUT_REQUIRED");
+    assert_eq!(world.standing(call_id)["settled"], true);
+    assert_eq!(world.claims_of_agents(), ["1.1"]);
+    assert!(world.due().is_empty());
+    assert_ne!(world.end(&turn), Disposition::AwaitingAgents);
+}
+
+#[test]
+fn a_task_that_moves_after_a_direct_message_is_followed_on() {
+    for state in ["COMPLETED", "AUTH_REQUIRED"] {
+        let (mut world, turn, call_id) = answered_directly();
+        world.found(call_id, "WORKING");
+        assert_eq!(world.end(&turn), Disposition::AwaitingAgents);
+        world.found(call_id, state);
+        assert_eq!(world.claims_of_agents(), ["1.1", "1.2"]);
+        assert_eq!(world.take().task_id, turn.task_id);
+    }
+}
+
+#[test]
+fn a_turn_that_ended_before_the_look_is_not_left_waiting() {
+    let (mut world, turn, call_id) = answered_directly();
+    assert_eq!(world.end(&turn), Disposition::AwaitingAgents);
+    world.found(call_id, "INPUT_REQUIRED");
+    assert_eq!(world.take().task_id, turn.task_id);
+}
+
+#[test]
+fn a_task_that_was_given_up_is_read_without_being_given_up_again() {
+    let (mut world, turn, call_id) = delegated();
+    world.end(&turn);
+    world.end_life_of(call_id);
+    assert!(world.next_step(call_id).is_none());
+    world.settle();
+    let next = world.take();
+    world.found(call_id, "WORKING");
+    assert!(world.due().is_empty());
+    assert_eq!(
+        world.standing(call_id)["problem"],
+        "it did not settle before its deadline"
+    );
+    assert_ne!(world.end(&next), Disposition::AwaitingAgents);
+    assert_eq!(world.claims_of_agents(), ["1.1"]);
+}
+
 #[test]
 fn a_message_on_its_way_when_its_task_is_canceled_is_canceled_once_its_task_is_known() {
     let mut world = World::with_agents();
