@@ -44,17 +44,6 @@ pub enum Answer {
     Message(RemoteMessage),
 }
 
-/// What an event of a stream says of its task.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Event {
-    /// The whole task.
-    Task(RemoteTask),
-    /// Its state is now this.
-    State(TaskState),
-    /// Something else: an artifact grows.
-    Other,
-}
-
 /// Reads a SendMessageResponse (A2A section 3.2.2).
 ///
 /// # Errors
@@ -83,33 +72,21 @@ pub fn of_task(body: &[u8]) -> Result<RemoteTask, &'static str> {
     task_of(parse(body)?)
 }
 
-/// Reads a StreamResponse (section 3.2.3) about the task `task_id`.
-///
-/// # Errors
-/// What is wrong with it, for a person; an event about another task is wrong, too.
-pub fn of_event(text: &str, task_id: &str) -> Result<Event, &'static str> {
-    let mut event = parse(text.as_bytes())?;
-    if let Some(task) = event.get_mut("task").filter(|task| !task.is_null()) {
-        let task = task_of(task.take())?;
-        return if task.id == task_id {
-            Ok(Event::Task(task))
-        } else {
-            Err(OF_ANOTHER)
-        };
-    }
+/// Reads a StreamResponse (section 3.2.3): the state that it says the task `task_id` is in, if it says one. What is about
+/// another task, or none that is known, says nothing.
+#[must_use]
+pub fn of_event(text: &str, task_id: &str) -> Option<TaskState> {
+    let event = parse(text.as_bytes()).ok()?;
     let said = |name: &str| event.get(name).filter(|value| !value.is_null());
-    let update = said("statusUpdate").or_else(|| said("artifactUpdate"));
-    let update = update.ok_or("an event of its stream is none that is known")?;
-    if update.get("taskId").and_then(Value::as_str) != Some(task_id) {
-        return Err(OF_ANOTHER);
+    let (told, id) = match said("task") {
+        Some(task) => (task, "id"),
+        None => (said("statusUpdate")?, "taskId"),
+    };
+    if told.get(id)?.as_str()? != task_id {
+        return None;
     }
-    match update.get("status") {
-        Some(_) => state_of(update).map(Event::State),
-        None => Ok(Event::Other),
-    }
+    state_of(told).ok()
 }
-
-const OF_ANOTHER: &str = "an event of its stream is of another task";
 
 fn parse(body: &[u8]) -> Result<Value, &'static str> {
     let value = json::parse(body).map_err(|_| "its answer is not JSON")?;
@@ -229,12 +206,9 @@ mod tests {
             "task": null, "message": null, "artifactUpdate": null,
             "statusUpdate": {"taskId": "t", "status": {"state": "TASK_STATE_WORKING"}},
         });
-        assert_eq!(
-            of_event(&event.to_string(), "t"),
-            Ok(Event::State(TaskState::Working))
-        );
+        assert_eq!(of_event(&event.to_string(), "t"), Some(TaskState::Working));
         let event = json!({"statusUpdate": null, "artifactUpdate": {"taskId": "t"}});
-        assert_eq!(of_event(&event.to_string(), "t"), Ok(Event::Other));
+        assert_eq!(of_event(&event.to_string(), "t"), None);
     }
 
     #[test]
@@ -263,21 +237,17 @@ mod tests {
     #[test]
     fn an_event_is_of_the_task_that_is_followed() {
         let event = |event: Value| of_event(&event.to_string(), "t");
-        assert!(matches!(event(json!({"task": task()})), Ok(Event::Task(_))));
+        assert_eq!(event(json!({"task": task()})), Some(TaskState::Working));
+        let another = json!({"id": "u", "status": {"state": "TASK_STATE_COMPLETED"}});
+        assert_eq!(event(json!({ "task": another })), None);
         let status = json!({"taskId": "t", "status": {"state": "TASK_STATE_COMPLETED"}});
         assert_eq!(
             event(json!({ "statusUpdate": status })),
-            Ok(Event::State(TaskState::Completed))
+            Some(TaskState::Completed)
         );
-        assert_eq!(
-            event(json!({"artifactUpdate": {"taskId": "t"}})),
-            Ok(Event::Other)
-        );
-        assert_eq!(
-            event(json!({"artifactUpdate": {"taskId": "u"}})),
-            Err(OF_ANOTHER)
-        );
-        assert!(event(json!({"message": {}})).is_err());
+        assert_eq!(event(json!({"artifactUpdate": {"taskId": "t"}})), None);
+        assert_eq!(event(json!({"artifactUpdate": {"taskId": "u"}})), None);
+        assert_eq!(event(json!({"message": {}})), None);
     }
 
     #[test]

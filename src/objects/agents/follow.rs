@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use durable_objects::error::CoreError;
 use durable_objects::principal::agents::{
-    Exchange, Kind, Outcome, StreamStep, lease_due, reached_by, scope_of, stream_opened,
+    Kind, Outcome, StreamStep, Subscription, lease_due, reached_by, scope_of, stream_opened,
 };
 use durable_objects::storage::Transactional;
 use protocol::agents::answer::{MAX_ANSWER_BYTES, MAX_EVENT_BYTES};
@@ -147,22 +147,22 @@ impl Inner {
             return;
         }
         let opened = stream_opened(&this.database, clock::now_ms(), call_id);
-        let (Ok(Some(exchange)), false) = (opened, is_open) else {
+        let (Ok(Some(mut subscription)), false) = (opened, is_open) else {
             return;
         };
         this.agents.streams.borrow_mut().insert(call_id);
         let opened = Opened(Rc::clone(this), call_id);
         Self::keep(this, async move {
             let this = Rc::clone(&opened.0);
-            let (looks, refused) = Self::read_stream(&this, call_id, &exchange).await;
+            let last = Self::read_stream(&this, call_id, &mut subscription).await;
             drop(opened);
             let ended = Self::step(&this, ("", ""), |principal| {
-                principal.end_stream(call_id, refused)
+                principal.end_stream(call_id, last)
             });
             if let Err(error) = ended {
                 log::error("following_failed", &[("reason", &error.to_string())]);
             }
-            if looks {
+            if last == StreamStep::Look {
                 Self::carry_on_boxed(&this, call_id).await;
             }
         });
@@ -176,17 +176,22 @@ impl Inner {
         Box::pin(Self::carry_on(this, call_id, None))
     }
 
-    /// Reads a stream to its end. Whether its task is to be looked at now, and whether the agent refused.
-    async fn read_stream(this: &Rc<Self>, call_id: i64, exchange: &Exchange) -> (bool, bool) {
+    /// Reads a stream to its last step.
+    async fn read_stream(
+        this: &Rc<Self>,
+        call_id: i64,
+        subscription: &mut Subscription,
+    ) -> StreamStep {
+        let Subscription { exchange, heard } = subscription;
         let scope = match scope_of(&this.database, call_id) {
             Ok(Some(scope)) => scope,
-            _ => return (false, false),
+            _ => return StreamStep::Stop,
         };
         let Ok(Some((definition, is_own))) = reached_by(&this.database, call_id) else {
-            return (false, false);
+            return StreamStep::Stop;
         };
         let Ok(headers) = this.agents.headers(exchange, Some(&definition), is_own) else {
-            return (false, false);
+            return StreamStep::Stop;
         };
         let headers: Vec<(&str, &str)> = headers
             .iter()
@@ -196,24 +201,28 @@ impl Inner {
         let events = match Events::open(&exchange.url, &headers, MAX_EVENT_BYTES, timeout_ms).await
         {
             Ok(events) => events,
-            Err(status) => return (false, (300..500).contains(&status)),
+            Err(300..500) => return StreamStep::Refused,
+            Err(_) => return StreamStep::Stop,
         };
         loop {
             let data = match events.next(STREAM_WAIT_MS).await {
                 Event::Data(data) => data,
-                Event::Alive => continue,
-                Event::Over => return (false, false),
+                // Whether its call is still followed is worth a look.
+                Event::Alive => String::new(),
+                Event::Over => return StreamStep::Stop,
+            };
+            let Some(news) = heard.news(clock::now_ms(), &data) else {
+                continue;
             };
             let step = Self::step(this, (&scope.0, &scope.1), |principal| {
-                principal.take_event(call_id, &data)
+                principal.take_event(call_id, heard, news)
             });
             match step {
                 Ok(StreamStep::ReadOn) => {}
-                Ok(StreamStep::Look) => return (true, false),
-                Ok(StreamStep::Stop) => return (false, false),
+                Ok(last) => return last,
                 Err(error) => {
                     log::error("following_failed", &[("reason", &error.to_string())]);
-                    return (false, false);
+                    return StreamStep::Stop;
                 }
             }
         }

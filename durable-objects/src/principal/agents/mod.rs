@@ -32,4 +32,4 @@ pub use family::adopt;
 pub use follow::{Kind, Step, lease_due, reached_by, scope_of, take_over};
 pub use preparation::{Connect, Connection, candidate, connect, prepared, to_discover};
 pub use send::{Outgoing, UnderTurn, address};
-pub use stream::{StreamStep, stream_opened};
+pub use stream::{Heard, StreamStep, Subscription, stream_opened};

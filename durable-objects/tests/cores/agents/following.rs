@@ -1,6 +1,6 @@
 //! Sending to remote agents and following what they do, whatever they do.
 
-use durable_objects::principal::agents::{Kind, Outcome, StreamStep, stream_opened, take_over};
+use durable_objects::principal::agents::{Kind, Outcome, take_over};
 use durable_objects::storage::Transactional;
 use serde_json::json;
 
@@ -223,94 +223,6 @@ fn a_disabled_agent_is_not_asked_again() {
     assert_eq!(step.definition, None);
     world.absorb(call_id, Kind::Poll, &Outcome::Withdrawn);
     assert_eq!(world.standing(call_id)["settled"], true);
-}
-
-#[test]
-fn a_stream_only_says_when_to_look() {
-    let (mut world, turn) = started();
-    let call_id = world.delegated(&turn);
-    let now_ms = world.now_ms;
-    let opened = stream_opened(&world.principals["ann"].store, now_ms, call_id).unwrap();
-    assert_eq!(
-        opened.unwrap().url,
-        "https://research.example/a2a/tasks/r:subscribe"
-    );
-    assert_eq!(world.due_in(call_id), Some(120_000));
-    let event = |world: &mut World, event: serde_json::Value| {
-        let event = event.to_string();
-        world
-            .step("ann", |principal| principal.take_event(call_id, &event))
-            .unwrap()
-    };
-    let status = |state: &str| json!({"statusUpdate": {"taskId": "r", "status": {"state": state}}});
-    assert_eq!(
-        event(&mut world, json!({"task": remote_task("r", "WORKING")})),
-        StreamStep::ReadOn
-    );
-    assert_eq!(
-        event(&mut world, status("TASK_STATE_WORKING")),
-        StreamStep::ReadOn
-    );
-    assert_eq!(
-        event(&mut world, json!({"artifactUpdate": {"taskId": "r"}})),
-        StreamStep::ReadOn
-    );
-    assert_eq!(
-        event(&mut world, status("TASK_STATE_COMPLETED")),
-        StreamStep::Look
-    );
-    assert_eq!(world.standing(call_id)["settled"], false);
-    world.found(call_id, "COMPLETED");
-    assert_eq!(
-        event(&mut world, status("TASK_STATE_WORKING")),
-        StreamStep::Stop
-    );
-}
-
-#[test]
-fn a_stream_that_ends_early_is_followed_by_a_look_and_by_ever_longer_pauses() {
-    let (mut world, turn) = started();
-    let call_id = world.delegated(&turn);
-    let mut pauses = Vec::new();
-    for _ in 0..3 {
-        let now_ms = world.now_ms;
-        assert!(
-            stream_opened(&world.principals["ann"].store, now_ms, call_id)
-                .unwrap()
-                .is_some()
-        );
-        world
-            .step("ann", |principal| principal.end_stream(call_id, false))
-            .unwrap();
-        pauses.push(world.due_in(call_id).unwrap());
-        world.found(call_id, "WORKING");
-    }
-    assert_eq!(pauses, [1_000, 1_000, 2_000]);
-    world
-        .step("ann", |principal| principal.end_stream(call_id, true))
-        .unwrap();
-    let now_ms = world.now_ms;
-    assert!(
-        stream_opened(&world.principals["ann"].store, now_ms, call_id)
-            .unwrap()
-            .is_none()
-    );
-}
-
-#[test]
-fn a_stream_of_garbage_is_left() {
-    let (mut world, turn) = started();
-    let call_id = world.delegated(&turn);
-    let mut steps = Vec::new();
-    for _ in 0..5 {
-        steps.push(
-            world
-                .step("ann", |principal| principal.take_event(call_id, "{]"))
-                .unwrap(),
-        );
-    }
-    assert_eq!(steps.last(), Some(&StreamStep::Look));
-    assert!(steps[..4].iter().all(|step| *step == StreamStep::ReadOn));
 }
 
 #[test]

@@ -4,4 +4,5 @@ mod family;
 mod following;
 mod remote;
 mod resources;
+mod streams;
 mod waiting;
