@@ -31,6 +31,60 @@ const WAYS = {
   redirect: {
     send: (answer) => answer.writeHead(307, { location: "/elsewhere" }).end(),
   },
+  /** Sends whoever asks for its card elsewhere. */
+  moved: {
+    card: (answer) => answer.writeHead(302, { location: "/elsewhere" }).end(),
+  },
+  /** Sends whoever follows its task elsewhere. */
+  detour: {
+    streaming: true,
+    send: (answer) => json(answer, { task: working("d") }),
+    poll: (answer, times) => json(answer, times < 2 ? working("d") : done("d")),
+    stream: (answer) => answer.writeHead(307, { location: "/elsewhere" }).end(),
+  },
+  /** Breaks its stream off in the middle of an event. */
+  cut: {
+    streaming: true,
+    send: (answer) => json(answer, { task: working("c") }),
+    poll: (answer, times) => json(answer, times < 2 ? working("c") : done("c")),
+    stream: (answer) => {
+      answer.writeHead(200, { "content-type": "text/event-stream" });
+      answer.write(`data: {"statusUpdate":{"taskId":"c","status":{"state":"TASK_STATE_CANC`);
+      setTimeout(() => answer.destroy(), 100);
+    },
+  },
+  /** Wants to know who asks. */
+  gated: {
+    send: (answer) => json(answer, { task: working("a") }),
+    poll: (answer) => json(answer, { ...working("a"), status: { state: "TASK_STATE_AUTH_REQUIRED" } }),
+  },
+  /** Writes its stream's media type in its own way, and is not done when looked at before its stream says so. */
+  shouting: {
+    streaming: true,
+    send: (answer) => json(answer, { task: working("s") }),
+    poll: (answer, times, streams) => json(answer, streams > 0 ? done("s") : working("s")),
+    stream: (answer) => {
+      answer.writeHead(200, { "content-type": "TEXT/Event-Stream ; charset=UTF-8" });
+      const status = { state: "TASK_STATE_COMPLETED" };
+      setTimeout(() => answer.write(`data: ${JSON.stringify({ statusUpdate: { taskId: "s", status } })}\n\n`), 200);
+    },
+  },
+  /** Works for ever. */
+  endless: {
+    send: (answer) => json(answer, { task: working("w") }),
+    poll: (answer) => json(answer, working("w")),
+  },
+  /** Says without end that its task is done, and chatters, and never is. */
+  liar: {
+    streaming: true,
+    send: (answer) => json(answer, { task: working("l") }),
+    poll: (answer) => json(answer, working("l")),
+    stream: (answer) => {
+      answer.writeHead(200, { "content-type": "text/event-stream" });
+      const status = (state) => `data: ${JSON.stringify({ statusUpdate: { taskId: "l", status: { state } } })}\n\n`;
+      answer.write(status("TASK_STATE_WORKING").repeat(10_000) + status("TASK_STATE_COMPLETED").repeat(100));
+    },
+  },
   /** Answers without end. */
   huge: {
     send: (answer) => {
@@ -55,6 +109,7 @@ export class HostileAgent {
   /** Every request: its path, and whether it bore a token. */
   requests = [];
   #polls = {};
+  #streams = {};
 
   static async start() {
     const agent = new HostileAgent();
@@ -79,14 +134,21 @@ export class HostileAgent {
     return vars;
   }
 
+  /** How many requests came for this way whose path ends so, without a query. */
+  count(way, end) {
+    return this.requests.filter(({ path }) => path.startsWith(`/${way}/`) && path.split("?")[0].endsWith(end)).length;
+  }
+
   static ways = Object.keys(WAYS);
 
   #answer(request, answer) {
     this.requests.push({ path: request.url, authorization: request.headers.authorization });
     const [, way, ...rest] = request.url.split("?")[0].split("/");
-    const { streaming = false, send, poll, stream } = WAYS[way] ?? {};
+    const { streaming = false, card, send, poll, stream } = WAYS[way] ?? {};
     const path = rest.join("/");
-    if (path === "card.json") {
+    if (path === "card.json" && card) {
+      card(answer);
+    } else if (path === "card.json") {
       json(answer, {
         name: way,
         description: "Misbehaves.",
@@ -98,10 +160,11 @@ export class HostileAgent {
     } else if (path === "message:send") {
       send?.(answer);
     } else if (path.endsWith(":subscribe")) {
+      this.#streams[way] = (this.#streams[way] ?? 0) + 1;
       stream?.(answer);
     } else if (path.startsWith("tasks/")) {
       this.#polls[way] = (this.#polls[way] ?? 0) + 1;
-      poll?.(answer, this.#polls[way]);
+      poll?.(answer, this.#polls[way], this.#streams[way] ?? 0);
     } else {
       answer.writeHead(404).end();
     }
