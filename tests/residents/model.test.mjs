@@ -111,6 +111,8 @@ test("a failing model is a failed turn, tried again and then parked, and nothing
   await agent.logged(/"model_turn_failed","reason":"the model answered with status 500"/);
   assert.equal(await alice.state(id), "TASK_STATE_WORKING");
   assert.equal((await alice.send("speak")).json.task.status.state, "TASK_STATE_COMPLETED");
+  // It would be offered again to the next session.
+  await alice.cancel(id);
 });
 
 test("a model that never settles is bounded in steps, and its turn has failed", async () => {
